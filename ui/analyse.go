@@ -36,7 +36,7 @@ func (v importanceView) analysePath() string {
 	return "/experiment/" + v.ExperimentID + "?" + query.Encode()
 }
 
-// goalWord returns the text of a goal in addresses.
+// goalWord returns the word for a goal in addresses.
 func goalWord(aim goal.Goal) string {
 	if aim == "" {
 		return "none"
@@ -69,7 +69,7 @@ type analysisRow struct {
 	Best    *numberRange   `json:"best"`   // range of the best numbers, null if unknown
 	Curve   []curvePoint   `json:"curve"`
 	Tuned   []curvePoint   `json:"tuned"`
-	Winner  string         `json:"winner"` // best text when tuned, "" if unknown
+	Winner  string         `json:"winner"` // best non-numeric value when tuned, "" if unknown
 	With    string         `json:"with"`
 	Lines   []analysisLine `json:"lines"`
 	Numbers bool           `json:"numbers"` // whether the values of With are numbers
@@ -136,7 +136,7 @@ func (s *site) analysisData(r *http.Request, actor domain.Actor) (any, error) {
 		one := analysisRow{Name: e.Name, Share: row.Share, Low: row.Low, High: row.High, Known: e.Known,
 			Words: sentences(row.Depends, row.Direction, row.Region), Levels: row.Levels, Best: rangeOf(e.Form, aim),
 			Curve: curvePoints(e.Curve), Tuned: curvePoints(e.Tuned), With: e.With, Lines: []analysisLine{}}
-		if row.Depends != "" { // row.Direction would only repeat the name of the other parameter
+		if row.Depends != "" { // row.Direction would only repeat the other parameter's name
 			one.Words = sentences(row.Depends)
 		}
 		if best, ok := winner(e, aim); ok {
@@ -153,7 +153,7 @@ func (s *site) analysisData(r *http.Request, actor domain.Actor) (any, error) {
 	return out, nil
 }
 
-// winner returns the text that is clearly the best. ok is false if there is none.
+// winner returns the value that is clearly the best. ok is false if there is none.
 func winner(e importance.Estimate, aim goal.Goal) (text string, ok bool) {
 	if e.Shape != importance.Between || aim == "" {
 		return "", false
@@ -164,8 +164,8 @@ func winner(e importance.Estimate, aim goal.Goal) (text string, ok bool) {
 	return text, text != ""
 }
 
-// sentences returns the texts that are not empty, with a capital letter and a full stop. The
-// first word stays as it is if it can be the name of a parameter.
+// sentences returns the non-empty texts as sentences, with a capital letter and a full stop. A
+// first word that might be the name of a parameter is not capitalized.
 func sentences(texts ...string) []string {
 	all := []string{}
 	for _, text := range texts {
@@ -194,7 +194,7 @@ func curvePoints(points []importance.Point) []curvePoint {
 	return all
 }
 
-// nextOf describes the suggestions of an estimate.
+// nextOf describes the settings that an estimate suggests.
 func nextOf(found runs.Importance, v importanceView) nextRuns {
 	out := nextRuns{Runs: []nextRun{}}
 	aim := v.Objective.Goal
@@ -232,8 +232,8 @@ func are(n int) string {
 	return "are"
 }
 
-// resultText describes a prediction. The forests never predict a result beyond the best run, so
-// an interval that reaches the best run includes better results.
+// resultText describes a predicted result. The forests never predict a result better than the best
+// run, so an interval that reaches the best run also stands for better results.
 func resultText(p importance.Prediction, aim goal.Goal, found runs.Importance) string {
 	number := func(f float64) string {
 		if math.IsInf(f, 0) {
@@ -275,9 +275,9 @@ func commandFor(found runs.Importance, settings []suggest.Setting) string {
 	return strings.Join(lines, "\n")
 }
 
-// setArgument replaces the value of a parameter in the words of a command: --name value,
-// --name=value or name=value. It reports whether the command has exactly one such argument with
-// the given value before.
+// setArgument replaces the value of a parameter in the words of a command, which have the form
+// --name value, --name=value or name=value. It reports whether the command had exactly one such
+// argument with the old value.
 func setArgument(words []string, name, before, value string) bool {
 	dashed := strings.ReplaceAll(name, "_", "-")
 	same := func(text string) bool {
@@ -301,8 +301,8 @@ func setArgument(words []string, name, before, value string) bool {
 	return found == 1
 }
 
-// shellWords splits a command into words. ok is false if the command is empty or uses features
-// of a shell other than quotes.
+// shellWords splits a command into words. ok is false if the command is empty or uses shell
+// features other than quotes.
 func shellWords(command string) (words []string, ok bool) {
 	var word strings.Builder
 	inside, started := rune(0), false
@@ -355,10 +355,10 @@ type runColumns struct {
 	// Metrics holds the values of the objective, of the first metrics and of the requested
 	// columns.
 	Metrics []metricCells `json:"metrics"`
-	Others  []metricCells `json:"others"` // metrics without their values
+	Others  []metricCells `json:"others"` // names of the other metrics, without values
 }
 
-// paramCell holds the values of a parameter: numbers if all values are numbers, otherwise texts.
+// paramCell holds the values of a parameter: numbers if all values are numbers, otherwise strings.
 type paramCell struct {
 	Name    string    `json:"name"`
 	Column  string    `json:"column"` // name in the search language
@@ -374,8 +374,8 @@ type metricCells struct {
 	Values numbersOf `json:"values,omitempty"`
 }
 
-// numbersOf is a list of numbers for drawings. JSON has seven digits of each number, and all
-// digits of integers. NaN and infinities are strings. A missing number is null.
+// numbersOf is a list of numbers for drawings. In JSON, numbers have seven digits, and integers
+// have all digits. NaN and infinities are strings. A missing number is null.
 type numbersOf []*scalar.Value
 
 // MarshalJSONTo writes the list as a JSON array.
@@ -442,7 +442,7 @@ func (s *site) columnsData(r *http.Request, db *store.View) (any, error) {
 		always := len(out.Metrics) < shownMetrics && goal.InterestOf(k.Key) != goal.Machine
 		add(goal.Objective{Metric: k.Key, Goal: goal.Of(k.Key)}, always)
 	}
-	for _, name := range wanted { // metrics with a statistic that does not follow from their name
+	for _, name := range wanted { // metrics whose statistic can't be derived from the name
 		if one, ok := objectiveColumn(name); ok {
 			add(one, true)
 		}

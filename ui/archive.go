@@ -160,7 +160,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// archive returns the path from which the browser downloads an archive of the runs.
+// archive returns the path at which the browser downloads an archive of the runs.
 func (v *changeView) archive() string {
 	query := url.Values{}
 	for _, r := range v.Runs {
@@ -169,8 +169,8 @@ func (v *changeView) archive() string {
 	return "/archive?" + query.Encode()
 }
 
-// archive returns the path from which the browser downloads an archive of the runs that match
-// the filter.
+// archive returns the path at which the browser downloads an archive of the runs that match the
+// filter.
 func (v bulkView) archive() string {
 	path := "/experiment/" + v.Experiment.ID + "/archive"
 	if v.Filter != "" {

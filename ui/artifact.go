@@ -204,8 +204,8 @@ func (f registerForm) wrong(field string) string {
 	return wrongOf(f.Wrong, field, "name", "description", "iteration_id")
 }
 
-// wrongOf returns the message of e if e concerns field, otherwise "". An error that concerns
-// none of the known fields is listed under "".
+// wrongOf returns the message of e if e concerns field, otherwise "". An error that concerns none
+// of the known fields belongs to the field "".
 func wrongOf(e *domain.Error, field string, known ...string) string {
 	if e == nil {
 		return ""
@@ -268,8 +268,8 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	if err != nil {
 		return err
 	}
-	// Do not hold a database snapshot while reading the bytes, which might come from a slow
-	// object store.
+	// Do not hold a database snapshot while reading the bytes: they might come from a slow object
+	// store.
 	if v.Preview, err = preview.Read(r.Context(), s.DB, domain.Actor{UserID: user.ID}, a); err != nil {
 		// Without a preview, the user can still use the page and delete the artifact.
 		web.InfoOf(r).Err = err

@@ -15,7 +15,7 @@ const wasPrefix = "was-"
 // which fields the user edited. Only edited fields are saved.
 type basis struct {
 	Before domain.Before
-	Theirs map[string]string // stored values of fields that both this user and someone else changed
+	Theirs map[string]string // stored values of fields that both the user and someone else changed
 }
 
 // basisOf reads the fingerprints of the original values from the submitted form.
@@ -55,10 +55,10 @@ func box(checked bool) string {
 	return ""
 }
 
-// renew updates a field of a form that is shown again. The current stored value is now. If the
-// user did not edit the field, renew sets the field to now. If both the user and someone else
-// changed the field, renew stores now in Theirs. The form then shows the stored value beside
-// the field, and the user can overwrite it knowingly.
+// renew updates a field of a form that is shown again. The parameter now is the stored value. If
+// the user did not edit the field, renew sets the field to now. If both the user and someone else
+// changed the field, renew saves now in Theirs. The form then shows the stored value beside the
+// field, and the user can overwrite it knowingly.
 func (b *basis) renew(field string, typed *string, now string) {
 	was, sent := b.Before[field]
 	at := domain.Fingerprint(now)

@@ -22,9 +22,9 @@ const (
 	maxCell  = 64 << 10
 )
 
-// fit returns the first rows, up to most rows with a total text length of maxTable bytes. If
-// there are rows, fit returns at least one row. The function size returns the text length of a
-// row in bytes; fit counts at most maxCell bytes per row.
+// fit returns the first rows, at most most rows with a total text length of maxTable bytes. If
+// there are any rows, fit returns at least one. The function size returns the text length of a row
+// in bytes; fit counts at most maxCell bytes per row.
 func fit[T any](rows []T, most int, size func(T) int) []T {
 	sum := 0
 	for i, row := range rows {

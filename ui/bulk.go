@@ -36,7 +36,7 @@ type bulkView struct {
 	Done       string // message with the number of changed runs
 	Left       string // message with the number of unchanged runs and the reason
 	Back       string // path of the table with the matching runs
-	Undoing    string // sentence that says whether and how a deletion can be undone
+	Undoing    string // message about whether and how a deletion can be undone
 }
 
 // allChanges shows the form that changes all runs that match a filter. The form sets tags or
@@ -45,7 +45,7 @@ func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.showBulk(w, r, user, http.StatusOK, plain.Readable(r.URL.Query().Get("filter")), func(*bulkView) {})
 }
 
-// passing reads the experiment and the IDs of its runs that match a filter.
+// passing reads an experiment and the IDs of its runs that match a filter.
 func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView, ids []string, err error) {
 	if v.Experiment, err = db.Projects.Experiment(experimentID); err != nil {
 		return v, nil, err
@@ -153,7 +153,7 @@ func (s *site) doAll(ctx context.Context, actor domain.Actor, ids []string, do, 
 // each calls fn for all ids, with up to bulkAtOnce calls at a time. The result done is the
 // number of successful calls. The result left is the number of calls that returned an error
 // with the code leave. Calls that return NOT_FOUND are not counted. After any other error, each
-// starts no more calls and returns that error.
+// starts no further calls and returns that error.
 func each(ids []string, leave domain.Code, fn func(string) error) (done, left int, failed error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

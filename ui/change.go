@@ -27,7 +27,7 @@ type changeView struct {
 	Runs       []changeRow
 	Table      *string // query of the table in which the user selected the runs, nil for none
 	Deletion   runs.Deletion
-	Undoing    string // sentence that says whether and how the deletion can be undone
+	Undoing    string // message about whether and how the deletion can be undone
 	Rights     domain.Permission
 	Tag        string // entered tag
 	Status     string
@@ -123,7 +123,7 @@ func (v *changeView) origin() string {
 	return v.Experiment.Name
 }
 
-// going returns the selected runs that can be deleted.
+// going returns those of the selected runs that can be deleted.
 func (v *changeView) going() (runs []changeRow) {
 	for _, r := range v.Runs {
 		if len(r.Versions) == 0 {

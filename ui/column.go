@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	defaultColumns = 3  // default number of parameters, and of metrics, in a table
+	defaultColumns = 3  // default number of parameters and default number of metrics in a table
 	wideColumns    = 5  // number of further parameters that a wide table shows by default
 	telling        = 20 // number of newest runs whose parameters are compared
 )

@@ -43,7 +43,7 @@ type compareRow struct {
 	Key     string
 	Metric  string // name of the metric whose last values the row shows, "" for none
 	Cells   []string
-	Best    []bool // for each run, whether it has the best value; nil if the best value is unknown
+	Best    []bool // whether each run has the best value; nil if the best value is unknown
 	Differs bool
 }
 

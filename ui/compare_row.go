@@ -131,8 +131,8 @@ func bestOf(all []compared, aim goal.Goal, of func(compared) (scalar.Value, bool
 	return places
 }
 
-// workingTree returns a text that says whether the working tree had uncommitted changes. It
-// returns "" if the run recorded no commit.
+// workingTree describes whether the working tree had uncommitted changes. It returns "" if the run
+// recorded no commit.
 func workingTree(s runs.Snapshot) string {
 	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""

@@ -68,8 +68,8 @@ func linesOf(lines []console.Line) []consoleLine {
 	return all
 }
 
-// consoleData returns lines of a run's console. It returns the last lines, or the lines from a
-// given number on.
+// consoleData returns lines of a run's console. It returns the last lines, or the lines from the
+// number in the query on.
 func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
 	q := console.Query{Limit: domain.MaxLimit, Search: plain.Readable(query.Get("q"))}

@@ -28,7 +28,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 	if err != nil {
 		return err
 	}
-	// Buffer the first rows. An invalid search can then get an error response.
+	// Buffer the first rows, so that an invalid search can get an error response.
 	buffer := bufio.NewWriterSize(w, 64<<10)
 	out := csv.NewWriter(buffer)
 	begun := false
@@ -67,8 +67,8 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 		err = buffer.Flush()
 	}
 	if err != nil {
-		// Part of the response was sent. Abort the connection, or the client would mistake the
-		// response for a complete file.
+		// Part of the response was sent. Abort the connection: otherwise the client would mistake
+		// the response for a complete file.
 		web.InfoOf(r).Err = err
 		panic(http.ErrAbortHandler)
 	}
@@ -90,9 +90,9 @@ func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
 		harmless(strings.Join(i.Tags, ", ")), i.ID)
 }
 
-// harmless returns text in a form that a spreadsheet does not evaluate as a formula. If text
-// begins like a formula, harmless puts an apostrophe before text. OWASP recommends this against
-// CSV injection. Numbers are unchanged.
+// harmless returns text in a form that a spreadsheet does not evaluate as a formula. If text begins
+// like a formula, harmless puts an apostrophe before it, as OWASP recommends against CSV injection.
+// Numbers are unchanged.
 func harmless(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return text

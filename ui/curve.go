@@ -71,7 +71,7 @@ type curveAnswer struct {
 	Curves []chart.Curve `json:"curves"`
 }
 
-// The scripts workbench.js and panel.js contain the same numbers.
+// The scripts workbench.js and panel.js contain the same constants.
 const (
 	drawnAtFirst = 10  // number of runs
 	mostDrawn    = 200 // number of runs

@@ -36,7 +36,7 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 		share := s.memory.Share(r.Context())
 		defer share.Release()
 		var v any
-		var body bytes.Buffer // body bytes read so far; a repeated attempt reads them from body
+		var body bytes.Buffer // the request body read so far, which is reused if the handler is run again
 		rest := io.TeeReader(r.Body, &body)
 		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
 			try := r.WithContext(ctx)
@@ -53,8 +53,8 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 	}
 }
 
-// viewed is data for a function that reads the database more than once. All reads of the
-// function use one snapshot.
+// viewed is data for a function that reads the database more than once: all its reads use one
+// snapshot.
 func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handler {
 	return s.data(func(r *http.Request, actor domain.Actor) (answer any, err error) {
 		err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
@@ -110,8 +110,8 @@ func (s *site) runs(list domain.List[runs.Iteration]) domain.List[run] {
 	return rows
 }
 
-// readValues parses the values that the runs of a group have in common. The text is a JSON list
-// of strings, with null for a missing value.
+// readValues parses the values that all runs of a group share. The text is a JSON list of strings,
+// with null for a missing value.
 func readValues(text string) (values []*string, err error) {
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
 		return nil, domain.Invalid("values", "values must be a list of strings.")
@@ -189,8 +189,8 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// mistake is the response to an invalid search. The response has status 200, because searches
-// are often invalid while the user types.
+// mistake is the response to an invalid search. Its status is 200, because searches are often
+// invalid while the user types.
 type mistake struct {
 	Wrong *domain.Error `json:"wrong"`
 }

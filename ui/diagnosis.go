@@ -23,8 +23,8 @@ type diagnosisView struct {
 	Findings []diagnosis.Finding
 	Step     string // step of the first bad value, which charts mark; "" for none
 	Console  string // last console lines, without styles
-	Last     int64  // number of the last of these lines
-	Crash    bool   // whether these lines lead to a crash
+	Last     int64  // number of the last line in Console
+	Crash    bool   // whether the lines show a crash
 	Failures string // path of the failures of the experiment
 	Slow     bool   // whether the diagnosis took too long
 }

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// streamAge is the age at which the server ends an event stream. The browser then opens a
-	// new stream with its current cookie. A user who has signed out has no cookie and gets no
-	// new stream. The server can't end the stream earlier, because it does not store sign-outs.
+	// streamAge is the age at which the server ends an event stream. The browser then opens a new
+	// stream with its current cookie. A user who has signed out has no cookie and gets no new
+	// stream. The server can't end such a stream earlier, because it does not record sign-outs.
 	streamAge = time.Minute
 	// silencePause is the pause between two checks for lost runs.
 	silencePause = 5 * time.Second
@@ -70,7 +70,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 			return changes(ctx, domain.System, id, cursor)
 		},
 		Watch: func(ctx context.Context) (func(context.Context, *runs.Changes) error, error) {
-			told, err := silent(ctx, id) // told: IDs of the lost runs that the client knows
+			told, err := silent(ctx, id) // told: IDs of the lost runs that the client knows about
 			looked := s.Now()
 			return func(ctx context.Context, c *runs.Changes) error {
 				if s.Now().Sub(looked) < silencePause {
@@ -92,7 +92,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	return nil
 }
 
-// addChanged adds runs to the changes if their ID is in only one of the lists before and now.
+// addChanged adds the runs whose ID is in only one of the lists before and now to the changes.
 func (s *site) addChanged(ctx context.Context, c *runs.Changes, before, now []string) error {
 	changed := slices.DeleteFunc(slices.Concat(before, now), func(id string) bool {
 		return slices.Contains(before, id) && slices.Contains(now, id)

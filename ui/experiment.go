@@ -149,8 +149,8 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 const firstKeys = 60
 
 // first returns the data that the scripts need first, as JSON in text. The data holds the first
-// table rows and the metric names. The rows are null if the page does not start with the first
-// row. The parameter none explains an empty table. The result early is the URL of the first
+// table rows and the metric names. The rows are null if the page does not begin with the first row.
+// The parameter none is the explanation of an empty table. The result early is the URL of the first
 // curves.
 func (s *site) first(db *store.View, experimentID string, o *goal.Objective, query url.Values,
 	q runs.IterationQuery, list domain.List[runs.Iteration], none *nothing) (text, early string, err error) {

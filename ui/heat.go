@@ -30,7 +30,7 @@ type heat struct {
 	All    int          `json:"all"`    // number of logged steps, including omitted steps
 }
 
-// heatData returns the histograms that one run logged under a given name.
+// heatData returns the histograms that a run logged under a name.
 func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	q, found, err := s.media(r, actor)
 	if err != nil {

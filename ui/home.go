@@ -24,8 +24,8 @@ const (
 	// homeRead is the maximum number of running and of ended runs that are read. Several ended
 	// runs of an experiment are one line.
 	homeRead = 100
-	// homeSweep is the minimum number of runs of an experiment that are shown as one line because
-	// they have ended within homeSpan.
+	// homeSweep is the minimum number of an experiment's runs that are shown as one line if they
+	// ended within homeSpan.
 	homeSweep = 3
 	homeSpan  = 24 * time.Hour
 )
@@ -49,7 +49,7 @@ type homeRun struct {
 	Project    string
 	Metric     string // metric of the experiment's objective, "" for none
 	Value      string // value of Metric, "" for none
-	When       moment // end time of an ended run, time of the last sign of a lost run, start time of a running run
+	When       moment // end of an ended run, last sign of life of a lost run, start of a running run
 	Runs       string // for a line of several runs: their number and how many failed; "" for a run
 }
 
@@ -138,9 +138,9 @@ func endOf(r runs.RecentIteration) scalar.Time {
 	return r.LastSeen
 }
 
-// homeSweeps returns the lines of ended runs: the last ended run of each experiment with several,
-// and all ended runs of other experiments. ended is sorted, last ended first. The map lines holds
-// the description of several runs by experiment ID.
+// homeSweeps returns the lines for ended runs: only the last ended run of an experiment in which
+// several ended, and all ended runs of other experiments. ended is sorted, last ended first. The
+// map lines holds the description of several runs by experiment ID.
 func (s *site) homeSweeps(ended []runs.RecentIteration) (shown []runs.RecentIteration, lines map[string]string) {
 	groups := map[string][]runs.RecentIteration{}
 	for _, r := range ended {

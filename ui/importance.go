@@ -55,10 +55,10 @@ func (r importanceRow) interval() string {
 	return fmt.Sprintf("%.0f to %.0f%%", r.Low, r.High)
 }
 
-// objectiveOf returns the objective with the metric in the query. The goal of this metric is
-// guessed from the metric's name. Without a new metric in the query, objectiveOf returns the
-// known objective of the experiment. A goal in the query overrides the guessed or known goal.
-// The metric is "" if neither the query nor the experiment has a metric.
+// objectiveOf returns the objective with the metric in the query. The goal is guessed from the
+// metric's name. If the query names no other metric, objectiveOf returns the experiment's
+// objective. A goal in the query takes precedence. The metric is "" if neither the query nor the
+// experiment has one.
 func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 	var o goal.Objective
 	if known != nil {
@@ -204,8 +204,8 @@ func regionText(f importance.Form, aim goal.Goal) string {
 	return from + " to " + to + " is not clearly worse than the best"
 }
 
-// contrastText says how far the best values at two levels are apart. It returns "" if the runs
-// do not show a difference. If the ratio is not known well, the text has its lower end.
+// contrastText describes how far apart the best values at two levels are. It returns "" if the runs
+// do not show a difference. If the ratio is uncertain, the text names its lower bound.
 func contrastText(e importance.Estimate) string {
 	c := e.Contrast
 	if c == nil {
@@ -219,11 +219,11 @@ func contrastText(e importance.Estimate) string {
 		plain.Line(e.With, 40), levelName(e, e.Levels[c.More]), ratio, levelName(e, e.Levels[c.Less]))
 }
 
-// closeRatio is the maximum width of the interval of a ratio that a text names. The width is the
-// upper end divided by the lower end.
+// closeRatio is the maximum width of a ratio's interval, its upper bound divided by its lower
+// bound, for which contrastText names the ratio itself.
 const closeRatio = 6
 
-// firstDigit formats a positive number with its first digit, for example 300.
+// firstDigit formats a positive number truncated to its first digit, for example 300.
 func firstDigit(f float64, round func(float64) float64) string {
 	power := math.Pow(10, math.Floor(math.Log10(f)))
 	return humanize.Comma(int64(round(f/power) * power))
@@ -257,9 +257,8 @@ func counts(n int) string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// direction describes how a result depends on a parameter. With a goal, the text says which
-// values are better or worse. Without a goal, the text says where the metric is higher or
-// lower.
+// direction describes how a result depends on a parameter. If there is a goal, the description says
+// which values are better or worse. Otherwise it says where the metric is higher or lower.
 func direction(e importance.Estimate, aim goal.Goal) string {
 	if e.Shape == importance.Unknown && len(e.Levels) > 0 {
 		return "depends on " + plain.Line(e.With, 40)

@@ -14,7 +14,7 @@ import (
 // in htmx attributes do not work, because the policy forbids eval.
 const htmxConfig = "includeIndicatorCSS:false, mode:same-origin, history:false"
 
-// These parts of a page are updated with every other part.
+// These parts of a page are updated together with every other part.
 const (
 	titlePart  = "title"
 	crumbsPart = "crumbs"

@@ -39,7 +39,7 @@ type iterationView struct {
 	StopAsked    *moment // time of the stop request, nil for none
 	StopBy       string  // user who asked the run to stop, "" if unknown
 	WandB        bool    // whether a W&B client logs the run; such a client stops a run that was ended
-	Unstoppable  string  // sentence that says why the run can't be asked to stop; "" if it can
+	Unstoppable  string  // the reason why the run can't be asked to stop; "" if it can
 	Parent       *link
 	Children     []link
 	AllChildren  int // number of child runs, including omitted ones
@@ -320,8 +320,8 @@ const fewParams = 24
 
 // foldedParams sorts parameters: first parameters that differ between runs, then parameters with
 // known names, then other parameters with a value, and last unset parameters. It returns the number
-// of parameters to show; the others are folded. If all parameters differ, for example in an
-// experiment with one run, only their names and values count.
+// of parameters to show; the others are folded. If all parameters differ, as in an experiment with
+// a single run, differences are ignored.
 func foldedParams(params, varying []string, unset func(string) bool) (sorted []string, first int) {
 	const differs, known, set, rest = 0, 1, 2, 3
 	vary := map[string]bool{}
@@ -414,8 +414,8 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.
 	return s.answerForm(w, r, user, err, typed)
 }
 
-// answerForm redirects to the page of the run. After an error, answerForm shows the form with
-// the input and an error message beside the field.
+// answerForm redirects to the page of the run. If there is an error, it shows the form with the
+// input, and the error message beside the field.
 func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.User, err error, typed editForm) error {
 	if err == nil {
 		s.redirect(w, r, "/iteration/"+idOf(r))

@@ -18,8 +18,8 @@ type lesson struct {
 	Shell   string
 }
 
-// lessonFrom names the records that exist. An empty field means that the example commands
-// create the record.
+// lessonFrom names the records that exist. If a field is empty, the example commands create the
+// record.
 type lessonFrom struct {
 	projectID    string
 	project      string

@@ -33,7 +33,7 @@ const keptPrefix = "kept."
 var secretFields = map[string]bool{"password": true, "current": true, "again": true}
 
 // askWho responds with the sign-in form. After sign-in, the browser opens the requested page.
-// If the request submitted a form, askWho keeps its input through the sign-in.
+// If the request submitted a form, its input is kept during the sign-in.
 func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost && isForm(r) {
 		fields, err := form(r)
@@ -50,9 +50,9 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", domain.User{}), v))
 	}
-	// Browsers do not send the cookie when the user follows a link from another site. The
-	// arrival page requests the same address from this site, and that request includes the
-	// cookie.
+	// Browsers do not send the cookie when the user follows a link from another site. The arrival
+	// page requests the same address again, and this request comes from this site, so it includes
+	// the cookie.
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", domain.User{}), localPath(returnPath(r))))
 	}
@@ -126,7 +126,7 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// signOut removes the token cookie from this browser. Other copies of the token stay valid
+// signOut removes the token cookie from this browser. Copies of the token elsewhere stay valid
 // until they expire.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	if user, err := s.Auth.CookieUser(r); err == nil {

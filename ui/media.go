@@ -11,7 +11,7 @@ import (
 	"tracker/ui/preview"
 )
 
-// mediaKey is a name under which runs logged media.
+// mediaKey is a name under which runs have logged media.
 type mediaKey struct {
 	Key   string       `json:"key"`
 	Kind  preview.Kind `json:"kind"`

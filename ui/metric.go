@@ -34,10 +34,9 @@ func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int
 	return chart.Spreads(summaries), err
 }
 
-// metricKeys returns a page of an experiment's metrics whose names contain part. If pattern is
-// true, the names match the pattern part. Among the first domain.MaxLimit metrics, the
-// objective's metric comes first, and all others are sorted by interest and spread. Later
-// metrics are sorted by name.
+// metricKeys returns a page of an experiment's metrics whose names contain part or, if pattern is
+// true, match the pattern part. Among the first domain.MaxLimit metrics, the objective's metric
+// comes first, and all others are sorted by interest and spread. Later metrics are sorted by name.
 func metricKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[search.Key], error) {
 	kind := search.MetricKey
 	q := runs.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}

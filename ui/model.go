@@ -179,8 +179,8 @@ type versionRow struct {
 	Form        versionForm
 }
 
-// promotes returns a sentence about the version that is archived if r moves to production. It
-// returns "" if no version is archived.
+// promotes returns a message about the version that is archived if r moves to production, or "" if
+// there is none.
 func (v modelView) promotes(r versionRow) string {
 	if v.Production == "" || v.Production == r.Number {
 		return ""

@@ -30,9 +30,9 @@ const (
 	maxKept = 8 * domain.MaxText
 	// maxStrangers is the maximum memory in bytes of all requests that are not signed in.
 	maxStrangers = 16 << 20
-	// maxPage is the maximum size in bytes of a form from a signed-in user. If a field of a
-	// smaller form is too long, the store returns an error. The dashboard shows the form again
-	// with the input and the error.
+	// maxPage is the maximum size in bytes of a form from a signed-in user. If a field of a smaller
+	// form is too long, the store returns an error, and the dashboard shows the form again with the
+	// input and the error.
 	maxPage = 32 * domain.MaxText
 )
 
@@ -41,7 +41,7 @@ const (
 type handler func(http.ResponseWriter, *http.Request) error
 
 // page returns a handler for signed-in users. Other users are redirected to the sign-in form.
-// The input of a submitted form is kept through the sign-in.
+// The input of a submitted form is kept during the sign-in.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, domain.User) error) handler {
 	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user domain.User) error {
 		err := s.holding(s.memory, bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) }))(w, r)
@@ -87,8 +87,8 @@ func (s *site) holding(m *web.Memory, next handler) handler {
 
 type shareContext struct{}
 
-// pageBytes is the memory in bytes for each byte that is read for a page. The data is held
-// three times: as record, as view model and as HTML.
+// pageBytes is the number of bytes of memory for each byte that is read for a page, because the
+// data is held as records, as view model and as HTML.
 const pageBytes = 3
 
 // fromStranger returns a handler for requests that are not signed in. A form that the user
@@ -125,8 +125,8 @@ func (s *site) redirectUnless(err error, w http.ResponseWriter, r *http.Request,
 	return err
 }
 
-// view runs fn on a snapshot of the data that the user can read. If memory runs short, view
-// stops fn and calls it again later. Each call of fn must start afresh.
+// view runs fn on a snapshot of the data that the user can read. If memory runs short, view stops
+// fn and calls it again later, so fn must be repeatable.
 func (s *site) view(r *http.Request, user domain.User, fn func(*store.View) error) error {
 	actor := domain.Actor{UserID: user.ID}
 	return withBudget(r.Context(), func(ctx context.Context) error { return s.DB.View(ctx, actor, fn) })
@@ -160,9 +160,9 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, user domain.User, st
 	return s.render(w, r, status, page)
 }
 
-// render responds with a page, or with the part of the page that htmx requests. render
-// completes the page before it sends the first byte. If rendering fails, the caller can still
-// send an error page.
+// render responds with a page, or with the part of the page that htmx requests. render completes
+// the page before it sends the first byte, so that the caller can send an error page if rendering
+// fails.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	var b bytes.Buffer
 	ctx := context.WithoutCancel(r.Context())
@@ -305,7 +305,7 @@ type frame struct {
 	Document bool // whether the server provides an API description
 	Side     []sideLink
 	Trash    bool   // whether the page is the trash page
-	Undoing  string // sentence that says whether and how a deletion can be undone
+	Undoing  string // message about whether and how a deletion can be undone
 	Module   string // script module of the page, "" for the default
 	Charts   bool   // whether scripts draw charts on the page
 	Early    string // URL of data that the scripts need first, "" for none
@@ -357,8 +357,8 @@ func (f frame) module() string {
 	return "frame.js"
 }
 
-// imports returns the URLs of the files that the page's module imports. The page lists these
-// URLs, and the browser can load all files at once.
+// imports returns the URLs of the files that the page's module imports. The page lists these URLs
+// so that the browser can load all files at once.
 func (f frame) imports() []string {
 	var all []string
 	for _, file := range f.assets.bySource[f.module()].Imports {

@@ -13,7 +13,8 @@ import (
 	"tracker/ui/plain"
 )
 
-// progress is a drawing of the best result so far over the runs of a sweep, oldest run first.
+// progress is a drawing of how the best result of a sweep improved from run to run, oldest run
+// first.
 type progress struct {
 	Words      string // description of the drawing
 	Dots       string // path with a dot for each run
@@ -106,8 +107,8 @@ func has(n int) string {
 	return "have"
 }
 
-// axisOfCosts returns the range of an axis for costs, which are better if they are smaller. Costs
-// far above the third quartile are beyond the axis.
+// axisOfCosts returns the range of an axis for costs, for which smaller is better. Costs far above
+// the third quartile are outside of the range.
 func axisOfCosts(costs []float64) (low, high float64) {
 	sorted := slices.Sorted(slices.Values(costs))
 	low, high = sorted[0], sorted[len(sorted)-1]

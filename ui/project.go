@@ -93,7 +93,7 @@ func nameQuery(query url.Values) string {
 	return string(q[:min(len(q), domain.MaxName)])
 }
 
-// keptQuery returns the query parameters that the pager's links keep.
+// keptQuery returns the query parameters that the pager's links preserve.
 func keptQuery(name string, page domain.Page) url.Values {
 	keep := url.Values{}
 	if name != "" {
@@ -142,7 +142,7 @@ func newPager(keep url.Values, page domain.Page, shown, total int) pager {
 		p.Previous = at(max(0, page.Offset-page.Limit))
 	}
 	if shown > 0 && page.Offset+shown < total {
-		p.Next = at(page.Offset + shown) // a page of large records can hold fewer records than its limit
+		p.Next = at(page.Offset + shown) // a page of large records can have fewer records than its limit
 	}
 	if p.Previous != "" || p.Next != "" {
 		p.Shown = humanize.Comma(int64(page.Offset+1)) + "–" + humanize.Comma(int64(page.Offset+shown)) +

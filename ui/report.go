@@ -164,8 +164,8 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.render(w, r, status, reportPage(f, v))
 }
 
-// building holds one value per report that is being built. Further requests wait, because
-// building all reports at once would delay all of them.
+// building is a semaphore with one value for each report that is being built. Further requests
+// wait, because building many reports at once would delay all of them.
 var building = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Report, v *reportView) (err error) {

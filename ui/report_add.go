@@ -79,7 +79,7 @@ func (s *site) blockOf(r *http.Request, actor domain.Actor, chart report.Chart) 
 // another user changes the report at the same time.
 const attempts = 5
 
-// addChartData adds a chart to the end of a report. Concurrent changes to the report are kept.
+// addChartData adds a chart to the end of a report. Concurrent changes to the report are preserved.
 func (s *site) addChartData(r *http.Request, actor domain.Actor) (any, error) {
 	var chart report.Chart
 	if err := readBody(r, &chart); err != nil {

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	DB             *store.DB
 	Auth           *auth.Auth
-	Logger         *slog.Logger // nil discards log messages
+	Logger         *slog.Logger // if nil, log messages are discarded
 	Version        string
 	BasePath       string               // "" or a path that begins with a slash and does not end with one
 	APIURL         string               // URL of the API, shown in the commands on empty pages
@@ -65,8 +65,8 @@ type route struct {
 	handle handler
 }
 
-// routes returns all routes of the dashboard. GET routes also accept HEAD. A request with a
-// method other than GET or HEAD is rejected if a page of another origin sent it.
+// routes returns all routes of the dashboard. GET routes also accept HEAD. A request with any other
+// method is rejected if it comes from a page of another origin.
 func (s *site) routes() []route {
 	return []route{
 		{"GET", "/", s.page(s.projects)},

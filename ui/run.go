@@ -29,7 +29,7 @@ type run struct {
 	Seconds scalar.Value            `json:"seconds"` // duration until the end or, without an end, until last seen
 	Tags    []string                `json:"tags"`
 	Parent  *string                 `json:"parent"`
-	Below   int                     `json:"below"` // number of matching runs nested under the run
+	Below   int                     `json:"below"` // number of matching runs that are nested under the run
 	Params  map[string]string       `json:"params"`
 	Metrics map[string]scalar.Value `json:"metrics"`
 
@@ -89,8 +89,7 @@ func (s *site) status(i runs.Iteration) string {
 	return statusWords[i.Status]
 }
 
-// lostBefore returns a time limit. A running run counts as lost if it was last seen before this
-// limit.
+// lostBefore returns the time before which a running run must have been last seen to count as lost.
 func (s *site) lostBefore() scalar.Time {
 	return domain.LostBefore(scalar.TimeOf(s.Now()))
 }

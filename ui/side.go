@@ -34,8 +34,8 @@ func (l sideLink) current() string {
 	return "true"
 }
 
-// place is the position of a page in the tree of records. A page that belongs to no project or
-// experiment has an empty ID.
+// place is the position of a page in the tree of records. If the page belongs to no project or
+// experiment, the ID is empty.
 type place struct {
 	projectID    string
 	experimentID string

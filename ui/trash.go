@@ -26,7 +26,7 @@ type trashView struct {
 	Pager     pager
 	Days      int // days until a deleted record is purged; 0 for immediately
 	Wrong     string
-	Until     string // deletion time up to which the user can empty the trash, in Unix milliseconds; "" if the user can't
+	Until     string // time of the last deletion that emptying the trash includes, in Unix milliseconds; "" if not allowed
 }
 
 type trashRow struct {
@@ -132,7 +132,7 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.U
 		if err != nil {
 			return err
 		}
-		// Undo returns to the table with the same filter and sort order as before the deletion.
+		// Undo returns to the table, with the same filter and sort order as before the deletion.
 		if table, err := url.ParseQuery(fields.Get("table")); err == nil && len(table) > 0 && strings.HasPrefix(path, experimentPath) {
 			path += "?" + table.Encode()
 		}
@@ -206,7 +206,7 @@ func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (p
 // trashDays returns the number of days that records stay in the trash.
 func (s *site) trashDays() int { return int(s.DB.Trash.Age().Hours() / 24) }
 
-// undoing returns a sentence that says whether and how a deletion can be undone.
+// undoing returns a message about whether and how a deletion can be undone.
 func (s *site) undoing() string {
 	switch days := s.trashDays(); days {
 	case 0:
@@ -228,7 +228,7 @@ func (s *site) undoingAll() string {
 // records were deleted, the user can restore each record from the trash.
 const maxUndo = 20
 
-// deletedQuery is the name of the query parameter with the IDs of just deleted records.
+// deletedQuery is the name of the query parameter with the IDs of records that were just deleted.
 const deletedQuery = "deleted"
 
 // afterDeletion returns path with the IDs of the deleted records in the query. The page at this

@@ -31,7 +31,7 @@ type tablePlots struct {
 type tablePlot struct {
 	Title string
 	Plot  *chart.Plot // nil if the chart can't be drawn
-	Why   string      // sentence with the reason why the chart can't be drawn, "" for none
+	Why   string      // message about why the chart can't be drawn, "" if it can
 }
 
 // tablePlots draws the charts of a run, up to maxTablePlots charts.
@@ -59,8 +59,7 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 	return v, nil
 }
 
-// plotTable reads the table of a chart. If the table can't be shown, the result why is a
-// sentence with the reason.
+// plotTable reads the table of a chart. If the table can't be shown, the result why is the reason.
 func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil

@@ -138,7 +138,7 @@ func bundle(static string, o api.BuildOptions, files map[string][]byte, manifest
 	return nil
 }
 
-// circle returns the sources of an import cycle, or nil if no cycle exists.
+// circle returns the sources of an import cycle, or nil if there is none.
 func circle(meta metafile) []string {
 	done := map[string]bool{}
 	var way []string

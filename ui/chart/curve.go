@@ -16,7 +16,8 @@ import (
 type Curve struct {
 	ID  string `json:"id"` // ID of the run, or index of the group in the request
 	Key string `json:"key"`
-	// Better is "larger" or "smaller" if the metric's name implies which values are better.
+	// Better is "larger" or "smaller" if the metric's name implies which values are better,
+	// otherwise "".
 	Better string          `json:"better,omitempty"`
 	Count  int             `json:"count"` // number of points in the requested range
 	Total  int             `json:"total"` // number of points in the whole curve; for a group, in its longest curve

@@ -10,7 +10,7 @@ import (
 	"tracker/store/runs"
 )
 
-// groupOf returns the part of a metric name before the first slash, or "" for none.
+// groupOf returns the part of a metric name before the first slash, or "" if there is no slash.
 func groupOf(key string) string {
 	if at := strings.IndexByte(key, '/'); at > 0 {
 		return key[:at]
@@ -21,10 +21,10 @@ func groupOf(key string) string {
 // Sort sorts elements in the order in which pages show charts. The function key returns an
 // element's metric name. The metrics of a group stay together.
 //
-// Groups are sorted by the interest of their most interesting metric. Groups of equal interest
-// are sorted by spread. Metrics without a group follow all groups of equal interest. Within a
-// group, metrics are sorted by interest and within equal interest by spread. A larger spread
-// comes first.
+// Groups are sorted by the interest of their most interesting metric. Groups of equal interest are
+// sorted by spread. Metrics without a group follow all groups of equal interest. Within a group,
+// metrics are sorted by interest, and metrics of equal interest by spread. Larger spreads come
+// first.
 func Sort[T any](all []T, key func(T) string, spread map[string]int) {
 	type ranked struct {
 		one        T
@@ -61,8 +61,8 @@ func Sort[T any](all []T, key func(T) string, spread map[string]int) {
 
 // Spreads returns a number from 0 to 5 for each metric, which grows with the differences
 // between runs. The number is the standard deviation of the runs' means, in tenths of the range
-// of all values, rounded up. A metric that only one run logged gets 1 if its value changes. The
-// coarse scale keeps the order of charts stable while new points arrive.
+// of all values, rounded up. A metric that only one run logged gets 1 if its value changes. Because
+// the scale is coarse, the order of charts stays stable while new points arrive.
 func Spreads(runs []runs.Summary) map[string]int {
 	type moments struct{ n, sum, squares, low, high float64 }
 	all := map[string]moments{}

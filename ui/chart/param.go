@@ -16,14 +16,14 @@ var knownParams = []string{"lr", "learning_rate", "optimizer", "optim", "batch_s
 	"depth", "max_depth", "n_estimators", "num_leaves", "gamma", "alpha", "temperature", "gradient_accumulation_steps",
 	"label_smoothing", "label_smoothing_factor"}
 
-// sideWords are the words of names that say where a run works or how it is repeated, rather than
-// how it trains.
+// sideWords are words in the names of parameters that determine where a run works or how it is
+// repeated, and not how it trains.
 var sideWords = []string{"seed", "dir", "path", "name", "id", "port", "host", "url", "file", "device", "workers", "token",
 	"timestamp", "date", "logging", "version", "resume"}
 
 // ParamRank returns the rank of a parameter by its name: lower ranks are more interesting.
-// Parameters with other names than the known ones have the rank UnknownParam or, if the name is
-// one of a path, a seed or similar, a higher rank.
+// Parameters whose names are not known have the rank UnknownParam or, if the name suggests a path,
+// a seed or similar, a higher rank.
 func ParamRank(key string) int {
 	name := strings.ToLower(strings.Trim(key, "`"))
 	if at := strings.LastIndexAny(name, "/.:"); at >= 0 {
@@ -47,8 +47,7 @@ func SortParams(keys []string) {
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(ParamRank(a), ParamRank(b)) })
 }
 
-// IsUnset reports whether the value of a parameter is one that programs log for options that
-// nobody has set, such as None or false.
+// IsUnset reports whether value is typical of an option that was not set, such as None or false.
 func IsUnset(value string) bool {
 	switch strings.ToLower(value) {
 	case "", "none", "null", "nil", "false", "[]", "{}", "()", `""`, "''", "nan":

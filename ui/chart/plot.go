@@ -23,7 +23,7 @@ const (
 // Plot is a chart drawn on the server, for pages that are printed or saved.
 type Plot struct {
 	Title string
-	About string // description of the axes, "" if the title is sufficient
+	About string // description of the axes, "" if the title describes them
 	Texts []Text
 	X, Y  []Tick
 	Lines []Line
@@ -95,10 +95,9 @@ func (a axis) ticks() []Tick {
 	return all
 }
 
-// New draws the curves of runs over their steps. The map named holds each run's name and colour
-// by run ID. A value that an axis can't show leaves a gap. An axis can't show NaN and infinite
-// values. A logarithmic axis shows only positive values. New returns nil if there is nothing to
-// draw.
+// New draws the curves of runs over their steps. The map named holds each run's name and colour by
+// run ID. Values that an axis can't show leave a gap: NaN and infinite values, and, on a
+// logarithmic axis, values that are not positive. New returns nil if there is nothing to draw.
 func New(title string, curves []runs.Curve, named map[string]Run, scales Scales) *Plot {
 	first, last := math.Inf(1), math.Inf(-1)
 	drawn := func(step, v float64) bool {
@@ -163,8 +162,8 @@ func beyond(spans []ends, shown ends) string {
 	return strconv.Itoa(n) + " runs go beyond this range."
 }
 
-// outside limits a position to 100 heights from the chart. A position that far outside need not
-// be exact.
+// outside limits a position to 100 chart heights outside of the chart, where positions need not be
+// exact.
 func outside(at float64) float64 { return min(max(at, -100*height), 100*height) }
 
 // axes holds the axes of a chart. Their bounds include all points passed to add.
@@ -197,7 +196,7 @@ func (a *axes) fit(p *Plot) bool {
 	return true
 }
 
-// within limits v to keep the difference of two limited values finite.
+// within limits v so that the difference of two limited values is finite.
 func within(v float64) float64 { return min(max(v, -math.MaxFloat64/4), math.MaxFloat64/4) }
 
 // path returns the SVG path of a curve through the points.

@@ -53,7 +53,7 @@ var slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4))
 
 // LimitError is the error for a text that exceeds a limit.
 type LimitError struct {
-	Reason string // clause that completes "it is shown as plain text, because …"
+	Reason string // the end of the sentence "It is shown as plain text, because …"
 }
 
 func (e *LimitError) Error() string { return "the Markdown can't be rendered, because " + e.Reason }
@@ -98,8 +98,8 @@ func checkSize(source string) error {
 	return nil
 }
 
-// convert renders source within the limits of a meter. After an error, convert also returns the
-// output with its meter, which tests use.
+// convert renders source within the limits of a meter. Even after an error, it returns the output
+// with its meter, for tests.
 func convert(ctx context.Context, source string) (*output, error) {
 	m := &meter{ctx: ctx}
 	out := &output{meter: m}

@@ -72,9 +72,9 @@ func significant(f float64, digits int) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// rounded formats a value in scientific notation with the given number of digits. It rounds
-// ties away from zero, as browsers do. The package strconv rounds ties to even. 25 digits are
-// enough to recognize a tie.
+// rounded formats a value in scientific notation with the given number of digits. It rounds ties
+// away from zero, as browsers do; strconv rounds ties to even. 25 digits are enough to recognize a
+// tie.
 func rounded(f float64, digits int) string {
 	exact, _, _ := strings.Cut(strconv.FormatFloat(f, 'e', 24, 64), "e")
 	_, fraction, _ := strings.Cut(exact, ".")

@@ -91,8 +91,8 @@ func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name
 	return all, nil
 }
 
-// readFile returns up to most+1 bytes of a run's file. A result longer than most bytes means
-// that the file is larger than most bytes.
+// readFile returns up to most+1 bytes of a run's file. If it returns more than most bytes, the file
+// is larger than most bytes.
 func readFile(ctx context.Context, db *store.DB, actor domain.Actor, run, name string, most int64) ([]byte, error) {
 	_, data, err := db.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
 	if err != nil {

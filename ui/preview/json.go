@@ -32,8 +32,8 @@ type node struct {
 	Open   bool // whether the node is expanded at first
 }
 
-// fillJSON shows JSON as a histogram, a table or a tree. Any JSON that is neither a histogram
-// nor a table is shown as a tree. Invalid JSON is shown as text with the position of the error.
+// fillJSON shows JSON as a histogram or a table if it is one, and otherwise as a tree. Invalid JSON
+// is shown as text with the position of the error.
 func (v *Preview) fillJSON(data io.Reader) error {
 	body, err := io.ReadAll(data)
 	if err != nil {

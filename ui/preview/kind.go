@@ -101,8 +101,8 @@ func KindOf(r files.Artifact) Kind {
 // IsPicture reports whether a is a raster image.
 func IsPicture(a files.Artifact) bool { return shown[MediaType(a)] == Image }
 
-// ServedAs returns the content type of the response with the artifact's bytes. The result
-// inline reports whether browsers can show the bytes instead of saving them.
+// ServedAs returns the content type with which the bytes of the artifact are served. The result
+// inline reports whether browsers may show the bytes instead of saving them.
 func ServedAs(r files.Artifact) (contentType string, inline bool) {
 	media := MediaType(r)
 	switch k := KindOf(r); {

@@ -120,9 +120,9 @@ func stem(name string) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// mediaOf returns the media among artifacts, with the key, step and place of each. The name
-// KEY_A_B can mean place B in a list at step A, or step B of the key KEY_A. If isList is true
-// for the run's media with this key, mediaOf chooses the list.
+// mediaOf returns the media among artifacts, with the key, step and place of each. The name KEY_A_B
+// can mean place B in a list at step A, or step B of the key KEY_A. It is read as a list if isList
+// is true for the run's media with this key.
 func mediaOf(artifacts []files.Artifact) []Medium {
 	type series struct {
 		key  string

@@ -78,7 +78,7 @@ func (f *Media) addMarks(ctx context.Context, db *store.View, q MediaQuery, arti
 		mask      bool
 	}
 	index := map[named]int{}                                        // index in f.Labels
-	classes := map[named]func(key, name string) map[string]string{} // functions by run ID and by boxes or masks
+	classes := map[named]func(key, name string) map[string]string{} // functions by run ID and kind (boxes or masks)
 	labelsOf := func(key string, of named) (int, error) {
 		if i, ok := index[of]; ok {
 			return i, nil

@@ -27,9 +27,9 @@ func ProseOf(ctx context.Context, text string) (templ.Component, error) {
 	return templ.Raw(html), nil
 }
 
-// ProseWithin is ProseOf for one of several texts on a page. The parameter left holds the
-// number of bytes that the page can still render and is reduced by len(text). If text is longer
-// than left, ProseWithin shows only the beginning of text.
+// ProseWithin is ProseOf for one of several texts on a page. left is the number of bytes that the
+// page can still render; it is reduced by len(text). If text is longer than left, ProseWithin shows
+// only the beginning of text.
 func ProseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
 	if len(text) > *left {
 		return plainProse(plain.Clip(text, proseLetters), "Only the beginning is shown, because the page has too much text."), nil

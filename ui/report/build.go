@@ -120,8 +120,7 @@ var (
 	errNoMetric     = domain.Invalid("metrics", "The chart needs metrics, separated by commas, for example metrics: val/loss, train/loss.")
 )
 
-// blockExperiment returns the experiment whose ID is named, or whose name in the project is
-// named.
+// blockExperiment returns the experiment of the project that has the given ID or name.
 func blockExperiment(db *store.View, projectID, named string) (projects.Experiment, error) {
 	if named == "" {
 		return projects.Experiment{}, errNoExperiment
@@ -265,9 +264,9 @@ func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, par
 	return nil
 }
 
-// picture fills part with an image. In an offline report, picture embeds the image as a data
-// URL. It returns an error if the image is larger than room, and otherwise reduces room by the
-// image size.
+// picture fills part with an image. In an offline report, picture embeds the image as a data URL.
+// It returns an error if the image is larger than room, and otherwise reduces room by the size of
+// the image.
 func (r *Builder) picture(ctx context.Context, b block, part *Part, room *int64) error {
 	a, err := r.DB.Files.Artifact(ctx, r.Actor, b.fields["artifact"])
 	if err != nil {

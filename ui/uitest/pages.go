@@ -19,9 +19,8 @@ import (
 	"tracker/ui"
 )
 
-// OpenPages holds the pages of experiments and runs as if browsers had opened them. OpenPages
-// also holds the cursor of each page's event stream, and repeats searches whose results the
-// server caches.
+// OpenPages holds pages of experiments and runs as if browsers had opened them, with the cursor of
+// each page's event stream. It also repeats searches whose results the server caches.
 type OpenPages struct {
 	t        testing.TB
 	db       *store.DB
@@ -58,7 +57,7 @@ func Pages(t testing.TB, db *store.DB, now func() time.Time, project string) *Op
 	return o
 }
 
-// In sets the test that o reports to and returns o. Subtests call In.
+// In sets the test to which o reports, and returns o. Subtests call it.
 func (o *OpenPages) In(t testing.TB) *OpenPages {
 	o.t = t
 	return o
