@@ -92,7 +92,7 @@ func TestAnalysisData(t *testing.T) {
 		}
 	}
 
-	// Without the command, a setting is a line.
+	// Without the command, there is a line for each setting.
 	must(s.db.Runs.CreateSnapshot(t.Context(), domain.System, ids[0], runs.NewSnapshot{}))(t)
 	a = analysisOf{}
 	s.data(path+"?metric=val/accuracy&filter="+url.QueryEscape("param.optimizer = 'sgd'"), &a)
@@ -184,8 +184,8 @@ func TestFrontData(t *testing.T) {
 			X, Y float64
 		}
 	}
-	// The accuracy falls with the loss, so that one run is the best in both, and every run is the best
-	// with the opposite goal.
+	// The accuracy falls as the loss rises, so one run is the best in both metrics. With the
+	// opposite goal for one of them, every run is on the front.
 	s.data(path+"?x=val/loss&xgoal=minimize&y=val/accuracy&ygoal=maximize", &f)
 	if f.Runs != 40 || f.Size != 1 || len(f.Front) != 1 || f.X != "metric.val/loss.min" || f.Y != "metric.val/accuracy.max" {
 		t.Errorf("%+v", f)
@@ -198,7 +198,7 @@ func TestFrontData(t *testing.T) {
 	s.get(path+"?x=val/loss&xgoal=down&y=lr&ygoal=minimize").wants(t, 422, "xgoal")
 }
 
-// TestAnalyse opens the tab, brushes runs and filters the table by the brush.
+// TestAnalyse opens the tab, selects runs with a brush and filters the table by the brush.
 func TestAnalyse(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -217,7 +217,7 @@ func TestAnalyse(t *testing.T) {
 	b.is(`(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0))(document.querySelector('[data-testid="parameter"][open] canvas'))`, "true")
 	b.is(`document.querySelector('[data-testid="parameter"][open] svg[role="img"]').getAttribute('aria-label').includes('best near')`, "true")
 
-	// Another parameter opens by keyboard.
+	// Another parameter can be opened by keyboard.
 	b.do(chromedp.Focus(chromedp.CSS(`[data-name="optimizer"] > summary`)), chromedp.KeyEvent("\r"))
 	b.is(`document.querySelectorAll('[data-name="optimizer"] [data-testid="mark"]').length > 2`, "true")
 	b.is(`new URLSearchParams(location.search).get('pictures').split('\n').length`, "2")
@@ -236,7 +236,7 @@ func TestAnalyse(t *testing.T) {
 	b.is(`document.querySelector('#filter').value.startsWith('metric.val/loss.min ')`, "true")
 	b.is(`document.querySelectorAll('#scroll tr.outside').length`, "0")
 
-	// The page of importance leads to the tab, and Back leaves it.
+	// The page of importance redirects to the tab, and Back leaves it.
 	b.do(chromedp.Navigate(s.url + page + "/importance?metric=val/accuracy"))
 	b.is(`document.querySelector('#analyse')?.dataset.ready`, "yes")
 	b.is(`location.pathname`, page)

@@ -7,13 +7,13 @@ import (
 	"tracker/ui/uitest"
 )
 
-// unannounced holds the forms after which pages may change without an event, with the reason.
+// unannounced maps each form after which pages may change without an event to the reason.
 var unannounced = map[string]string{
 	"/project/{id}/settings":    "event streams report changes of runs, not of the project",
 	"/experiment/{id}/settings": "event streams report changes of runs, not of the experiment",
 }
 
-// Every form of the dashboard is announced.
+// Every change that a form of the dashboard makes is announced by an event.
 func TestEveryFormIsAnnounced(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

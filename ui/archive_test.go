@@ -18,7 +18,7 @@ import (
 	"tracker/store/runs"
 )
 
-// newArchive returns an archive of a project that no other database has.
+// newArchive returns an archive of a new project from another database.
 func newArchive(t testing.TB) []byte {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "elsewhere.db")})
@@ -44,13 +44,13 @@ func newArchive(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// archiveForm returns a form with an archive, in parts with the boundary x.
+// archiveForm returns a multipart form with an archive and the boundary x.
 func archiveForm(t testing.TB) string {
 	return "--x\r\nContent-Disposition: form-data; name=\"archive\"; filename=\"a.zip\"\r\n\r\n" + string(newArchive(t)) + "\r\n--x--\r\n"
 }
 
-// Exports of a project, an experiment, chosen runs and filtered runs are the same after they are
-// imported again.
+// The archives of a project, an experiment, selected runs and filtered runs do not change if the
+// archives are imported again.
 func TestArchivePages(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(3, 2)

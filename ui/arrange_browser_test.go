@@ -110,7 +110,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 	b.is(`document.querySelectorAll('[data-part="fold"]').length`, "0")
 
-	// A metric over another metric, and a part of the axis.
+	// Draw a metric over another metric, and zoom to a part of the axis.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const x = document.querySelector('[name="x"]'); x.value = 'other';
 		x.dispatchEvent(new Event('change')) })()`), chromedp.WaitVisible(chromedp.CSS(`[data-testid="pick-name"]`)), chromedp.KeyEvent("acc"))
 	b.is(`document.querySelectorAll('[data-testid="pick"] li').length`, "1")
@@ -154,7 +154,7 @@ func (b *browser) tagAll(s *site, a arranged) {
 	b.is(`document.querySelectorAll('#table .tag').length`, "0")
 }
 
-// brush selects runs along an axis of the comparison and moves the axis, by keyboard.
+// brush selects runs along an axis of the comparison, and moves the axis by keyboard.
 func (b *browser) brush(a arranged, page string) {
 	b.t.Helper()
 	const titles = `[...document.querySelectorAll('.plots [data-part="title"]')].map((e) => e.textContent).join()`
@@ -181,7 +181,7 @@ func (b *browser) brush(a arranged, page string) {
 	b.is(`[...document.querySelectorAll('.compare tr.same')].every((tr) => tr.offsetHeight === 0)`, "true")
 }
 
-// keepView saves several views, renames one view and deletes another view.
+// keepView saves several views, renames one and deletes another.
 func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 	b.t.Helper()
 	const listed = `[...document.querySelectorAll('[data-testid="view"] .name')].map((e) => e.textContent).join()`
@@ -222,7 +222,7 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	b.quiet()
 }
 
-// tells waits until the tooltip at the end of a chart contains all parts. It moves the mouse
+// tells waits until the tooltip at the end of a chart contains all of parts. It moves the mouse
 // repeatedly, because a redrawn chart loses the cursor.
 func (b *browser) tells(chart string, parts ...string) {
 	b.t.Helper()

@@ -158,7 +158,7 @@ func TestGroupsAsData(t *testing.T) {
 	}
 }
 
-// A mean includes all runs of a group, even if they are more than a page of the table.
+// A mean includes all runs of a group, even if they do not fit on a page of the table.
 func TestMeanOfManyRuns(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(130, 2)
@@ -219,7 +219,8 @@ func TestViewsAndTagsOfOthers(t *testing.T) {
 	s.get(views, alice).wants(t, 200, `"total":0`)
 }
 
-// The page contains the data that the scripts would request first, and data is compressed.
+// The page contains the data that the scripts would otherwise request first. Responses with data
+// are compressed.
 func TestFirstData(t *testing.T) {
 	s := start(t, setup{})
 	a := s.arrangement()

@@ -43,7 +43,7 @@ func (b *browser) click(selector string) {
 	b.press(selector)
 }
 
-// show opens an artifact in a list and returns its selector.
+// show opens an artifact in a list and returns the selector of its element.
 func (b *browser) show(s *site, h shelf, name string) string {
 	b.t.Helper()
 	item := `details:has(> #artifact-` + h.artifacts[name] + `)`
@@ -89,7 +89,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(`fetch(document.querySelector('`+item+` .picture img').src).then((r) => r.arrayBuffer()).then((a) => crypto.subtle.digest('SHA-256', a))
 		.then((d) => { window.digest = [...new Uint8Array(d)].map((n) => n.toString(16).padStart(2, '0')).join('') }) && document.querySelector('`+item+` summary code').title === 'SHA-256: ' + window.digest`, "true")
 	b.is(`document.querySelector('`+item+` .thumbnail').src === `+image+`.src`, "true")
-	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // these details describe another image
+	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // the details of the artifact, which describe another image
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
 	b.is(`document.querySelector('`+item+` [rel="next"]').hidden`, "true")
@@ -117,7 +117,7 @@ func (b *browser) enlarge(s *site, h shelf, item string) {
 	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
 }
 
-// browseScripts opens artifacts that contain scripts.
+// browseScripts opens artifacts that contain scripts, which must not run.
 func browseScripts(b *browser, s *site, h shelf) {
 	page := s.base + "/experiment/" + h.experiment + "/artifacts"
 	b.do(chromedp.Navigate(s.url + page))
@@ -320,7 +320,7 @@ func browsePlain(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="done"]').textContent`, "Version 4 is in production now, in place of version 2, which is archived.")
 }
 
-// expect allows an error of the browser's console that the test causes.
+// expect allows an error message in the browser's console that the test causes.
 func (b *browser) expect(part string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -66,7 +66,7 @@ func (s *site) register(project, run, artifact string) (model, version string) {
 	return model, made.ID
 }
 
-// shelf is a run with an artifact of each kind, and a model of three versions.
+// shelf is a run with an artifact of each kind, and a model with three versions.
 type shelf struct {
 	sweep
 	run       string
@@ -211,7 +211,7 @@ func TestArtifactData(t *testing.T) {
 			t.Errorf("%s is downloaded as %q", name, got)
 		}
 	}
-	// An artifact with a type that can run scripts is a download, whatever its name.
+	// An artifact whose content type could run scripts is served as a download, whatever its name.
 	for _, contentType := range []string{"application/pdf", "application/xhtml+xml", "text/xml", "image/svg+xml; charset=utf-8", "text/javascript",
 		"application/x-shockwave-flash", "multipart/x-mixed-replace; boundary=x"} {
 		id := s.keep(h.experiment, files.NewArtifact{Name: "a.png", ContentType: contentType}, "x")
@@ -325,8 +325,8 @@ func TestArtifactRights(t *testing.T) {
 	}
 }
 
-// TestImageSeries checks that a list of images that was logged at several steps gives one series
-// for each place in the list.
+// TestImageSeries checks that if a list of images was logged at several steps, each place in the
+// list is a series.
 func TestImageSeries(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)

@@ -39,7 +39,7 @@ func TestVendoredAxe(t *testing.T) {
 // practices.
 var wcag = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
-// accessible checks the page in its present state. If contrast is set, it checks only colours.
+// accessible checks the page in its current state. If contrast is set, it checks only colours.
 func (b *browser) accessible(state string, contrast bool) {
 	b.t.Helper()
 	source, err := axe()

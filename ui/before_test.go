@@ -16,8 +16,8 @@ import (
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// hidden returns the hidden fields of a form. The form is the first form with the given action that
-// contains the given text.
+// hidden returns the hidden fields of the first form with the given action that contains the given
+// text.
 func (a answer) hidden(t *testing.T, action, has string) url.Values {
 	t.Helper()
 	for rest := a.body; ; {
@@ -37,7 +37,7 @@ func (a answer) hidden(t *testing.T, action, has string) url.Values {
 	}
 }
 
-// typed returns the hidden fields of a form with the given fields set.
+// typed returns the hidden fields of a form together with the given fields.
 func typed(hidden url.Values, fields ...string) url.Values {
 	all := url.Values{}
 	for name := range hidden {
@@ -80,12 +80,13 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	s.post(page, typed(form, "name", "second", "notes", seen)).redirects(t, page)
 	stored("second", "the training wrote <this>")
 
-	// Both users have written notes: nothing is stored, and the page shows both texts.
+	// Both users have written notes. The second change is not stored, and the page shows both
+	// texts.
 	a := s.post(page, typed(form, "name", "third", "notes", "mine"))
 	a.wants(t, 409, "Someone else has changed this field to the text below.", `data-testid="theirs-notes">the training wrote &lt;this&gt;</pre>`,
 		"\nmine</textarea>", `aria-describedby="wrong-notes"`, `data-testid="theirs-name">second</pre>`, `value="third"`)
 	stored("second", "the training wrote <this>")
-	// A user who saves again overwrites the value that the page has shown, but no later value.
+	// A user who saves again overwrites the value that the page has shown, but not a later value.
 	again := a.hidden(t, page, "notes")
 	notes("and again")
 	a = s.post(page, typed(again, "name", "third", "notes", "mine"))
@@ -95,7 +96,7 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	s.post(page, typed(again, "name", "third", "notes", "mine")).redirects(t, page)
 	stored("third", "mine")
 
-	// If one field is rejected, the form shows the present values of the other fields.
+	// If one field is rejected, the form shows the current values of the other fields.
 	form = s.get(page).hidden(t, page, "notes")
 	notes("newest")
 	long := strings.Repeat("x", 251)

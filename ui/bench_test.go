@@ -146,7 +146,7 @@ func reportTimes(b *testing.B, took []time.Duration) {
 		at := took[min(len(took)-1, int(share*float64(len(took))))]
 		b.ReportMetric(float64(at.Microseconds())/1000, name)
 	}
-	b.ReportMetric(0, "ns/op") // it includes the preparations of each turn
+	b.ReportMetric(0, "ns/op") // includes the preparation of each turn
 }
 
 // BenchmarkHover measures the time between two frames while the mouse moves over the rows of the
@@ -191,7 +191,7 @@ func BenchmarkHover(b *testing.B) {
 					took = append(took, time.Duration(f*float64(time.Millisecond)))
 				}
 			}
-			if name == "chart" { // the tooltip was visible all the time
+			if name == "chart" { // check that the tooltip was visible
 				w.is(`[...document.querySelectorAll('.tip:not([hidden])')].length`, "1")
 			}
 			reportTimes(b, took)

@@ -30,8 +30,8 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	a.lacks(t, `data-testid="stays"`)
 	s.get("/lab/delete?i="+w.runs[0]).wants(t, 200, "This also deletes its parameters", `href="/lab/iteration/`+w.runs[0]+`"`)
 
-	// A model version prevents two deletions: one run is the source of the version, and the other
-	// run has its artifact.
+	// A model version prevents the deletion of two runs: one is the source of the version, and the
+	// other has its artifact.
 	s.get("/lab/delete?i="+w.runs[2]).wants(t, 200, "This run can&#39;t be deleted", `href="/lab/model/`+model+`"`)
 	s.get("/lab/delete?i="+w.runs[0]+"&i="+w.runs[2]).wants(t, 200, "Delete 1 of 2 runs?", "This also deletes the parameters, metrics (2 points), tags, notes and environment of run 1")
 	page = "/lab/delete?i=" + strings.Join(w.runs, "&i=")
@@ -41,7 +41,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 		t.Errorf("the form is about %d runs", n)
 	}
 
-	// After one run became the origin of a version, none of the runs is deleted.
+	// If one of the runs has meanwhile become the source of a version, none of the runs is deleted.
 	a = s.post("/lab/delete", url.Values{"i": w.runs})
 	a.wants(t, 409, "Nothing was deleted.", "model classifier, version 1", `role="alert"`, "<bdi>run 1</bdi>", "Delete 2 of 4 runs?")
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">6<`)
@@ -49,7 +49,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">4<`)
 }
 
-// If some runs can't get a status, no run gets it.
+// If some runs can't get a status, the status of no run changes.
 func TestChangeAllOrNone(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(3, 0)
@@ -59,7 +59,7 @@ func TestChangeAllOrNone(t *testing.T) {
 	s.get("/experiment/"+w.experiment+"?filter=status+%3D+'running'").wants(t, 200, `data-testid="total">2<`)
 }
 
-// Pages about runs of a table link back only to that table.
+// Pages about selected runs link back only to the table in which they were selected.
 func TestBackToTheTable(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(2, 1)

@@ -55,8 +55,8 @@ func averages(values []float64, weight float64) (all []float64) {
 	return all
 }
 
-// tip reads the tooltip at a fraction of a chart's width. It returns the columns of the first row
-// and their heads.
+// tip reads the tooltip at a fraction of a chart's width. It returns the cells of the first row and
+// their column heads.
 func (b *browser) tip(key string, at float64) (cells, heads []string) {
 	b.t.Helper()
 	of := `document.querySelector('` + chart(key) + ` .tip')`
@@ -142,7 +142,7 @@ func TestTooltip(t *testing.T) {
 	b.pointAt(over, 0.05, named, "long,short,sparse")
 	b.pointAt(over, 0.05, `document.querySelector('.tip:not([hidden])').querySelector('p.where')`, "null")
 	b.pointAt(over, 0.05, `((all) => all.length === 3 && all.every((e) => e.textContent.startsWith('step ') && parseFloat(getComputedStyle(e).paddingLeft) >= 8))([...document.querySelectorAll('.tip:not([hidden]) td.where')])`, "true")
-	b.pointAt(over, 0.6, named, "long,sparse")  // the short one has ended
+	b.pointAt(over, 0.6, named, "long,sparse")  // the short run has ended
 	b.pointAt(over, 0.99, named, "long,sparse") // which might continue
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?filter=name+!%3D+'sparse'"))
 	b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "2")
@@ -238,8 +238,8 @@ func TestSmoothedGroups(t *testing.T) {
 	b.quiet()
 }
 
-// TestZoom zooms charts over steps, also into ranges without points. Charts of system metrics have
-// their own range.
+// TestZoom zooms charts over steps, including to ranges without points. Charts of system metrics
+// have their own range.
 func TestZoom(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -323,8 +323,7 @@ func TestChartOrder(t *testing.T) {
 	b.is(`[...document.querySelectorAll('.plots .axis .title')].map((e) => e.textContent).join(', ')`, "lr, val/acc, epoch")
 	b.is(`document.querySelector('select[name="sy"]').selectedOptions[0].textContent`, "val/acc")
 
-	// A curve with one point is a dot. The whole dot is visible: it has equal widths on both sides
-	// of its middle.
+	// A curve with one point is a dot. The whole dot is visible: both halves are equally wide.
 	b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0]))
 	b.is(said("val/acc"), "1 point")
 	for _, view := range []string{"", "?x=relative", "?x=time", "?logx=1"} {
@@ -361,7 +360,7 @@ func dot(key string) string {
 	})()`
 }
 
-// TestBrokenLines compares runs. Some runs lack a value on an axis.
+// TestBrokenLines compares runs, some of which lack a value on an axis.
 func TestBrokenLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -385,8 +384,8 @@ func TestBrokenLines(t *testing.T) {
 	b.quiet()
 }
 
-// TestDrawnColours draws runs with equal own colours in different colours, and shows the number of
-// drawn runs and of all runs.
+// TestDrawnColours checks that drawn runs whose own colours are equal get different colours, and
+// that the page shows the number of drawn runs and of all runs.
 func TestDrawnColours(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -16,8 +16,8 @@ func (b *browser) dragXY(selector string, fromX, fromY, toX, toY float64) {
 	b.do(chromedp.DragAndDropXY(left+fromX*width, top+fromY*height, left+toX*width, top+toY*height))
 }
 
-// TestPinnedCharts pins a chart far below. The chart comes first, also if the page is opened by its
-// address or by a saved view. A second click unpins it.
+// TestPinnedCharts pins a chart far below. The chart then comes first, even if the page is opened
+// by its address or through a saved view. A second click unpins the chart.
 func TestPinnedCharts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -140,7 +140,7 @@ func TestZoomOfY(t *testing.T) {
 	b.is(`location.search`, "")
 	b.dragXY(over, 0.2, 0.2, 0.8, 0.8)
 	b.is(read("zoom")+` !== null && `+read("charts")+`.includes('range=')`, "true")
-	b.is(said("val/loss")+` !== '101 points'`, "true") // charts share their steps
+	b.is(said("val/loss")+` !== '101 points'`, "true") // charts share the range of steps
 	b.do(chromedp.Focus(chromedp.CSS(chart("val/acc")+" .plot")), chromedp.KeyEvent("0"))
 	b.is(`location.search`, "")
 	b.is(said("val/loss"), "101 points")

@@ -79,7 +79,7 @@ var startChromium = sync.OnceValues(func() (context.Context, error) {
 type browser struct {
 	t   testing.TB
 	ctx context.Context
-	url string // URL of the only server that may be requested
+	url string // URL of the only server that pages may request
 
 	mu         sync.Mutex
 	complaints []string
@@ -97,7 +97,7 @@ func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
 	if _, err := chromedp.Call(ctx, audits.Enable, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}
-	// Tests run in parallel, and only one window has the focus.
+	// Tests run in parallel, but only one window can have the focus.
 	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, focus); err != nil {
 		t.Fatal(err)
@@ -190,13 +190,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// drawnAnew holds the error messages of a step if the page replaced the element while the step
-// located it, before the step acted on it.
+// drawnAnew holds the error messages that a step returns if the page replaced the element after the
+// step located it and before it acted on the element.
 var drawnAnew = []string{"Could not find node with given id", "Node is detached from document", "Node does not have a layout object",
 	"Could not compute content quads", "Could not compute box model"}
 
-// press clicks on an element after the page has loaded and was painted. The browser ignores earlier
-// clicks.
+// press clicks on an element after the page was loaded and painted, because the browser ignores
+// earlier clicks.
 func (b *browser) press(selector string) {
 	b.t.Helper()
 	b.is(`document.readyState === 'complete' && performance.getEntriesByName('first-contentful-paint').length > 0
@@ -204,7 +204,7 @@ func (b *browser) press(selector string) {
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// logIn signs in on the sign-in page after its first field has the focus.
+// logIn signs in on the sign-in page once its first field has the focus.
 func (b *browser) logIn(username string) {
 	b.t.Helper()
 	b.is(`document.activeElement.id`, "username")
@@ -230,8 +230,8 @@ func (b *browser) evaluate(expression string, options ...chromedp.EvaluateOption
 	return chromedp.Run(ctx, chromedp.Evaluate[string](expression, options...))
 }
 
-// is waits until the value of a JavaScript expression, as text, equals want. The browser can load
-// several pages in between. Scripts of the page can be disabled.
+// is waits until the value of a JavaScript expression, as text, equals want. Meanwhile the browser
+// can load several pages. It works even if the page's scripts are disabled.
 func (b *browser) is(expression, want string) {
 	b.t.Helper()
 	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
@@ -281,7 +281,7 @@ func (b *browser) at(want string) {
 const tooWide = `document.documentElement.scrollWidth <= innerWidth ? '' : [...document.querySelectorAll('main *')]
 	.filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 8).map((e) => e.outerHTML.slice(0, 80)).join('\n') || 'outside main'`
 
-// fits checks that the page does not scroll horizontally, also on a phone.
+// fits checks that the page does not scroll horizontally, in a wide window and on a phone.
 func (b *browser) fits() {
 	b.t.Helper()
 	for _, width := range []int64{400, 1280} {

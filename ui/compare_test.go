@@ -110,7 +110,7 @@ func TestBrushing(t *testing.T) {
 	b.is(selected, "10 10 10 10")
 	b.is(`document.querySelector('[data-testid="brushed"]').hidden`, "true")
 
-	// By keyboard along an axis of the parallel coordinates.
+	// Select runs by keyboard along an axis of the parallel coordinates.
 	b.do(chromedp.Focus(chromedp.CSS(`[data-part="brush"][data-axis="param.kind"]`)), key(kb.ArrowUp))
 	b.is(selected, "5 5 5 5")
 	b.press(`[data-testid="compare-these"]`)

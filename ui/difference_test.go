@@ -90,7 +90,7 @@ func TestDifferenceOfRuns(t *testing.T) {
 </del>`, `<ins data-n="43">    done = &#34;&lt;b&gt;&#34;
 </ins><ins data-n="44">    return peak * cosine(done)
 </ins>`, "<bdi>src/train.py</bdi>", "<bdi>2.10.0</bdi></td>", "<td>newer</td>", "<td>× 3.3</td>")
-	// The same runs by the path of the link.
+	// Request the same comparison through the path of the link.
 	path := hrefBefore(a.body, `data-testid="all-seeds"`)
 	s.get(path).wants(t, 200, "Compare 10 runs", better, "plain 0</bdi></a> and 4 more", "cosine 0</bdi></a> and 4 more")
 	// Two groups of different size.
@@ -110,8 +110,8 @@ func hrefBefore(body, attribute string) string {
 	return strings.ReplaceAll(href, "&amp;", "&")
 }
 
-// TestDifferenceOfCode compares runs with other commits, with source files in their artifacts, and with diffs in
-// another form.
+// TestDifferenceOfCode compares runs with different commits, with source files among their
+// artifacts, and with diffs in other formats.
 func TestDifferenceOfCode(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -168,7 +168,7 @@ func TestLargeDifference(t *testing.T) {
 	}
 }
 
-// TestCompareWithBest leads from a run to the comparison with the best other run.
+// TestCompareWithBest follows the link from a run to the comparison with the best other run.
 func TestCompareWithBest(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, base: "/lab"})
@@ -229,7 +229,7 @@ func TestTwoClicksToTheDifference(t *testing.T) {
 	b.press(`#table a[href$="/iteration/` + ids[0] + `"]`)
 	b.press(`[data-testid="compare-best"]`)
 	arrived()
-	// Narrow screens show unchanged lines once.
+	// Narrow screens show unchanged lines only once.
 	const shown = `[...document.querySelectorAll('.code-block pre')].filter((e) => e.offsetParent).map((e) => e.firstElementChild.localName).join()`
 	b.is(shown, "span,span,del,ins,span,span")
 	b.do(chromedp.EmulateViewport(400, 800))

@@ -33,7 +33,7 @@ func TestDrawMoreThanIsLoaded(t *testing.T) {
 	b.is(curves, "100,100 of 250 runs drawn")
 	b.is(last(100), "true,false")
 
-	// Another filter and another order begin with a page of rows.
+	// A new filter or a new order begins with one page of rows.
 	draw(200)
 	b.is(curves, "200,200 of 250 runs drawn")
 	b.filter(t, "name != 'run 250'")
@@ -45,7 +45,7 @@ func TestDrawMoreThanIsLoaded(t *testing.T) {
 	draw(100)
 	b.is(curves, "100,100 of 249 runs drawn")
 
-	// The rows in the HTML can end in the middle of a page of the table.
+	// The rows in the HTML can end in the middle of a page of rows.
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?top=61"))
 	b.is(curves, "61,61 of 250 runs drawn")
 	draw(100)

@@ -75,7 +75,7 @@ func (s *site) log(iteration, key string, samples int) {
 	}
 }
 
-// json reads an answer with a body of JSON.
+// json decodes a response with a JSON body.
 func (a answer) json(t *testing.T, status int, v any) {
 	t.Helper()
 	if a.StatusCode != status || a.Header.Get("Content-Type") != "application/json" {
@@ -127,7 +127,7 @@ func TestExperimentPage(t *testing.T) {
 	s.get(page, alice).wants(t, 200, `class="status running">running<`, `class="status lost">lost<`)
 }
 
-// TestDefaultColumns checks that the default columns show differences and results.
+// TestDefaultColumns checks that the default columns are parameters that differ, and results.
 func TestDefaultColumns(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(2, 1)
@@ -144,7 +144,7 @@ func TestDefaultColumns(t *testing.T) {
 	page := "/experiment/" + w.experiment
 	s.get(page).wants(t, 200, `data-columns="param.lr, param.`+"`a seed`"+`, metric.val/acc, metric.train/loss, metric.a_rate"`)
 	s.get(page+"?columns=param.opt").wants(t, 200, `data-columns="param.opt"`)
-	// The best value of the objective comes first, and the last one beside it.
+	// The best value of the objective comes first, and the last value beside it.
 	if err := s.db.Projects.UpdateExperiment(t.Context(), domain.System, w.experiment, projects.ExperimentPatch{Objective: new("")}); err != nil {
 		t.Fatal(err)
 	}

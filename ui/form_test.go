@@ -34,7 +34,7 @@ func (a answer) keeps(action, field, value string) bool {
 // rejected, too.
 type refusedForm struct {
 	name   string
-	page   string     // page that the form is sent to
+	page   string     // page to which the form is sent
 	fields url.Values // the input
 	wrong  string     // the invalid field and its value
 	with   string

@@ -14,10 +14,10 @@ import (
 	"tracker/store/users"
 )
 
-// alone is the environment variable of a process that runs a single test.
+// alone is the environment variable that is set in a process that runs a single test.
 const alone = "TRACKER_TEST_ALONE"
 
-// fillDisk prevents all files of this process from growing, and returns a function that ends this.
+// fillDisk prevents the files of this process from growing until the returned function is called.
 func fillDisk(t *testing.T) (free func()) {
 	t.Helper()
 	var before unix.Rlimit

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var (
 	staticHash = regexp.MustCompile(`-[0-9A-Z]{8}(\.(?:js|css|svg))`)
-	preloads   = regexp.MustCompile(`(<link rel="modulepreload" [^>]*>)+`) // as many as the scripts have parts
+	preloads   = regexp.MustCompile(`(<link rel="modulepreload" [^>]*>)+`) // there is one for each part of the scripts
 	cursor     = regexp.MustCompile(`data-cursor="[0-9a-f]+-[0-9]+"`)
 	madeUpName = regexp.MustCompile(`<bdi>[a-z]+-[a-z]+(?:-[0-9]+)?</bdi>`) // generated name of a run
 	madeUpID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)

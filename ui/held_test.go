@@ -12,8 +12,8 @@ import (
 	"tracker/store/projects"
 )
 
-// hold delays the first response from an address that matches a pattern, and no other response.
-// held waits for that response, and release passes it to the page.
+// hold delays only the first response from an address that matches a pattern. held waits for that
+// response, and release passes it to the page.
 func (b *browser) hold(pattern string) (held, release func()) {
 	b.t.Helper()
 	caught := make(chan fetch.RequestID, 1)
@@ -88,7 +88,7 @@ func (b *browser) settle(base string) {
 
 const scriptRuns = `document.querySelector('#charts .strip') !== null`
 
-// TestInputBeforeScripts uses the page of an experiment before its script is loaded.
+// TestInputBeforeScripts uses the page of an experiment before the page's script is loaded.
 func TestInputBeforeScripts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

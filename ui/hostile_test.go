@@ -38,7 +38,7 @@ var hostile = []string{
 	`constructor`,
 }
 
-// bidi changes the direction of the following text. Only texts can contain it, not names.
+// bidi changes the direction of the text after it. Texts can contain it; names can't.
 const bidi = "\u202egnp.exe\u2066 \u0000\u0007"
 
 // fileName converts a text to a valid artifact name, which is a path.
@@ -130,7 +130,7 @@ func TestHostileText(t *testing.T) {
 	})
 }
 
-// workHostile opens everything in which scripts show names: columns, tooltips, the dialog that
+// workHostile opens every part in which scripts show names: columns, tooltips, the dialog that
 // finds records, error messages, and the actions on runs.
 func (b *browser) workHostile(path string) {
 	b.t.Helper()

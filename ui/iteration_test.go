@@ -163,7 +163,7 @@ func TestCompare(t *testing.T) {
 	s.get("/compare"+gone+"&i=other").wants(t, 200, "2 of the runs were deleted and are not shown.")
 	a.lacks(t, "left out")
 
-	// A filter can select the runs, too.
+	// The runs can also be selected by a filter.
 	named := "?experiment=" + w.experiment + "&filter=" + url.QueryEscape("name in ('run 1', 'run 2')")
 	s.get("/compare"+named).wants(t, 200, "Compare 2 runs", w.runs[0], w.runs[1])
 	s.get("/data/compare"+named).json(t, 200, &data)

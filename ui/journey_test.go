@@ -25,8 +25,8 @@ const (
 // notebook is the path under which the proxy of a notebook server serves a port.
 const notebook = "/user/me/proxy/9001"
 
-// startProxy serves the server at target under a base path, like the proxies of notebooks. A
-// request outside the base path fails the test.
+// startProxy starts a proxy that serves the server at target under a base path, as the proxies of
+// notebook servers do. A request outside the base path fails the test.
 func startProxy(t testing.TB, target, base, does string) *httptest.Server {
 	t.Helper()
 	to, err := url.Parse(target)

@@ -10,7 +10,7 @@ import (
 	"tracker/store/users"
 )
 
-// TestTypingStays types in one form of a page and sends another form.
+// TestTypingStays types in one form of a page and sends another form. The typed text must stay.
 func TestTypingStays(t *testing.T) {
 	t.Parallel()
 	for name, drive := range map[string]func(*browser, *site, shelf){
@@ -67,7 +67,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.do(chromedp.KeyEvent("er"))
 	b.is(`document.querySelector('#notes').value`, "longer thoughts")
 
-	// The preserved form can be sent, and is compared with its original values.
+	// The preserved form can be sent; the typed text is compared with the original values.
 	if err := s.db.Runs.UpdateIteration(b.t.Context(), s.actor("alice"), h.run, runs.IterationPatch{Name: new("named by the training")}); err != nil {
 		b.t.Fatal(err)
 	}

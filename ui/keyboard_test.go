@@ -25,7 +25,7 @@ const focused = `(() => {
 	return [again ? 'again' : 'first', outlined ? '' : 'it has no outline', inside ? '' : 'it is out of sight', e.outerHTML.slice(0, 120)].join('|');
 })()`
 
-// unreached names the elements that a mouse can use and the tab key did not reach.
+// unreached names the elements that can be used with a mouse but were not reached with the tab key.
 const unreached = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
 	.filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.type !== 'hidden' && !window.walked.has(e))
 	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`
@@ -82,7 +82,7 @@ func TestKeyboard(t *testing.T) {
 			b.is(`document.querySelectorAll('dialog.find').length`, "0")
 			b.is(`document.activeElement.dataset.testid`, "help")
 		}
-		// In a text field, these keys type letters.
+		// In a text field, the shortcut keys type letters.
 		b.do(chromedp.SendKeys(chromedp.CSS(`input[name="q"]`), "?gp/"))
 		b.is(`document.activeElement.value`, "?gp/")
 		b.is(dialogOpen, "false")

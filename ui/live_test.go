@@ -123,7 +123,7 @@ func TestRunPageKeepsTyping(t *testing.T) {
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "half"))
 	b.press(`[data-testid="edit"]`)
-	// After the form is closed, the page shows the present actions.
+	// After the form is closed, the page shows the current actions.
 	b.press(`[data-testid="end"]`)
 	b.is(`Boolean(document.querySelector('[data-testid="reopen"]'))`, "true")
 	b.is(`document.querySelector('#notes').value`, "half")
@@ -174,7 +174,7 @@ func TestRunIsLost(t *testing.T) {
 }
 
 // TestLivePageAsksForNewPoints logs to a run whose page is open: the page requests only the new
-// points of its curves, and shows the same as a new page.
+// points of its curves, and then shows the same curves as a new page.
 func TestLivePageAsksForNewPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -197,7 +197,7 @@ func TestLivePageAsksForNewPoints(t *testing.T) {
 	b.is(`[...document.querySelector('#metrics [data-metric="loss"]').children].map((cell) => cell.textContent)`, "loss,3002,0,3002,1501,3,003")
 	b.is(`document.querySelector('#metrics [data-metric="loss"] td').title`, "step 3,002")
 	b.is(asked+`.length`, "2")
-	// A point in the middle of the curve.
+	// Add a point in the middle of the curve.
 	s.record(id, "loss", []int{1}, func(int) float64 { return -7 })
 	b.is(drawn, "3,004 points")
 	b.is(`document.querySelectorAll('#metrics [data-metric="loss"] td')[1].textContent`, "-7")

@@ -16,12 +16,12 @@ import (
 	"tracker/ui"
 )
 
-// cell is a request that succeeds for everybody who has the needed rights. Names in path and body
-// that begin with $ are replaced by the ids of the world.
+// cell is a request that succeeds for everybody who has the required rights. Names in path and body
+// that begin with $ are replaced by ids of records in the world.
 type cell struct {
 	method, route string
-	path          string // "" when it is the route
-	needs         string // rights in the project with spaces between, "admin", "user" for a sign-in, or "" for nothing
+	path          string // "" if it equals the route
+	needs         string // rights in the project, separated by spaces; "admin"; "user" for any signed-in user; "" for everybody
 	body          string // fields of a form, or JSON
 	ended         bool   // the page redirects every user
 }
@@ -194,7 +194,7 @@ func (i identity) may(c cell) bool {
 	return true
 }
 
-// Each identity may do exactly what the matrix allows.
+// Each identity can make exactly the requests that the matrix allows.
 func TestRoutesByIdentity(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
@@ -235,7 +235,7 @@ func TestRoutesByIdentity(t *testing.T) {
 	}
 }
 
-// problemOf returns the beginning of the main part of an answer, for error messages.
+// problemOf returns the beginning of the main part of a response, for error messages.
 func problemOf(a answer) string {
 	_, main, found := strings.Cut(a.body, "<main")
 	if !found {
@@ -276,7 +276,7 @@ func (s *site) world() map[string]string {
 	return w
 }
 
-// permit gives bob exactly these rights in a project.
+// permit gives bob exactly the given rights in a project.
 func (s *site) permit(project, rights string) {
 	s.t.Helper()
 	has := func(name string) *bool { return new(strings.Contains(rights, name)) }
@@ -293,8 +293,8 @@ func (s *site) permit(project, rights string) {
 	}
 }
 
-// ask sends the request of a cell for the records of a world, with a cookie if it is not nil. It
-// reads only the header of a stream.
+// ask sends the request of a cell for the records of a world, with the cookie if it is not nil. If
+// the response is a stream, ask reads only its header.
 func (s *site) ask(c cell, w map[string]string, cookie *http.Cookie) answer {
 	s.t.Helper()
 	path, query, _ := strings.Cut(expand(c.path, w), "?")

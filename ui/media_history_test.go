@@ -18,8 +18,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// wandbMedia creates a run like W&B's client. Its history has histograms, and an image with a mask
-// and a box at each step.
+// wandbMedia creates a run as W&B's client does. Its history has histograms, and an image with a
+// mask and a box at each step.
 func (s *site) wandbMedia() (run string) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -115,7 +115,8 @@ func TestMediaOfHistory(t *testing.T) {
 	}
 }
 
-// TestMarksOverImages draws masks and boxes over an image, explains their colours, and switches them off.
+// TestMarksOverImages checks that masks and boxes are drawn over an image and can be switched off,
+// and that a legend explains their colours.
 func TestMarksOverImages(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})

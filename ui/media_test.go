@@ -38,7 +38,7 @@ func TestMediaNames(t *testing.T) {
 		for place := range 3 {
 			add(w.runs[0], fmt.Sprintf("val/samples_%d_%d.png", step, place)) // a list
 		}
-		add(w.runs[0], fmt.Sprintf("layer_3_%d.png", step)) // no list: the name ends in a number
+		add(w.runs[0], fmt.Sprintf("layer_3_%d.png", step)) // not a list: the name ends in a number
 		add(w.runs[1], fmt.Sprintf("val/samples_%d.png", step))
 		add(w.runs[0], fmt.Sprintf("w_%d.histogram.json", step))
 		add(w.runs[0], fmt.Sprintf("media/images/wandb_%d_0123456789abcdef0123.png", step))
@@ -162,7 +162,7 @@ func (s *site) gallery() sweep {
 	return w
 }
 
-// TestMediaOverSteps moves the shared slider on a run, an experiment and a comparison.
+// TestMediaOverSteps moves the shared slider on the pages of a run, an experiment and a comparison.
 func TestMediaOverSteps(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{base: "/lab"})
@@ -234,7 +234,7 @@ func TestThumbnails(t *testing.T) {
 	a.lacks(t, large+`/data"`, h.artifacts["model.pt"]+`/data"`)
 }
 
-// A table of W&B's client is shown as one.
+// A table of W&B's client is shown as a table.
 func TestPreviewOfTableOfWandb(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)

@@ -15,8 +15,7 @@ import (
 	"tracker/store/files"
 )
 
-// TestWithoutScripts signs in, reads and changes things in a browser that runs
-// no JavaScript.
+// TestWithoutScripts signs in, reads pages and makes changes in a browser without JavaScript.
 func TestWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, base: notebook, proxy: strips})

@@ -103,7 +103,7 @@ func TestOutliers(t *testing.T) {
 	b.quiet()
 }
 
-// A report does the same.
+// A chart in a report also excludes outliers.
 func TestReportOutliers(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

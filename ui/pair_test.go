@@ -9,7 +9,7 @@ import (
 	"tracker/store/points"
 )
 
-// TestTrainWithVal draws metrics that differ only by train and val in one chart.
+// TestTrainWithVal draws metrics whose names differ only by train and val in one chart.
 func TestTrainWithVal(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

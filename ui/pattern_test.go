@@ -36,7 +36,7 @@ func TestKeysByPattern(t *testing.T) {
 	s.get(bad+url.QueryEscape("val(")).wants(t, 422, "This is not a valid regular expression: missing closing ).")
 	s.get(bad+url.QueryEscape(strings.Repeat("a", 300))).wants(t, 422)
 	s.get(bad+url.QueryEscape("(?=a)")).wants(t, 422, "not a valid regular expression")
-	// The page itself is shown anyway.
+	// The page itself is still shown.
 	s.get("/experiment/"+w.experiment+"?pattern=1&m="+url.QueryEscape("val(")).wants(t, 200, `"keys":null`)
 }
 

@@ -12,7 +12,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// The page of an increment shows the rows of all increments up to this one.
+// The page of an increment shows the rows of all increments up to and including this one.
 func TestIncrementalTable(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -10,7 +10,7 @@ import (
 	"tracker/store/runs"
 )
 
-// wideTable is a note of 35 KB that would be a table of 24 million cells.
+// wideTable is a note of 35 KB that would be rendered as a table of 24 million cells.
 var wideTable = strings.Repeat("|<b>a", 6000) + "\n" + strings.Repeat("|-", 6000) + "\n" + strings.Repeat("b\n", 4000)
 
 // A note, a description or an artifact that exceeds a limit for rendering is shown as plain text,

@@ -126,7 +126,8 @@ func TestReportScales(t *testing.T) {
 	}
 }
 
-// The total size of images in an exported report is limited, because all of them are in memory.
+// The total size of the images in an exported report is limited, because all of them are held in
+// memory.
 func TestReportPicturesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

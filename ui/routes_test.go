@@ -15,7 +15,7 @@ import (
 	"tracker/ui"
 )
 
-// document is a replacement for the description of the API.
+// document stands in for the description of the API.
 var document = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "described at "+r.URL.Path)
 })
@@ -262,7 +262,7 @@ func TestFailuresOfSigningIn(t *testing.T) {
 		a.wants(t, 503, "The server is shutting down")
 		a.lacks(t, password)
 	}
-	// Without a token there is nothing to look up.
+	// Without a token, no account is looked up.
 	s.get("/login").wants(t, 200)
 	s.post("/logout", nil, cookie).redirects(t, "/login")
 }

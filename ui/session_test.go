@@ -14,7 +14,7 @@ import (
 	"tracker/store/domain"
 )
 
-// A form that is sent after the session has expired is shown again after the sign-in, without its
+// A form that is sent after the session has expired is shown again after the sign-in, but without
 // passwords.
 func TestFormOfEndedSignIn(t *testing.T) {
 	s := start(t, setup{auth: true, base: "/lab"})

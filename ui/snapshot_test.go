@@ -8,8 +8,8 @@ import (
 	"tracker/store/runs"
 )
 
-// TestEachPageTakesOneSnapshot counts the snapshots that the store takes for a
-// request. One of them is for the sign-in.
+// TestEachPageTakesOneSnapshot counts the snapshots that the store takes for a request, including
+// the one for the sign-in.
 func TestEachPageTakesOneSnapshot(t *testing.T) {
 	reads := new(atomic.Int64)
 	s := start(t, setup{auth: true, reads: reads})

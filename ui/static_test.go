@@ -158,9 +158,9 @@ func TestContrast(t *testing.T) {
 }
 
 // TestCurveColours measures the distances between colours of curves in OKLab, for normal sight and
-// for sight without one kind of cones. Runs of one experiment have consecutive numbers, so
-// consecutive colours must differ more than colours that occur together only in larger groups of
-// runs.
+// for sight without one kind of cones. The runs of an experiment have consecutive numbers, so
+// consecutive colours must differ more than colours that are used together only if many runs are
+// drawn.
 func TestCurveColours(t *testing.T) {
 	css, err := os.ReadFile("static/style.css")
 	if err != nil {
@@ -209,8 +209,8 @@ func (m matrix) times(c [3]float64) (out [3]float64) {
 
 // sights holds the kinds of colour vision for which curves must be distinguishable. The matrices,
 // for linear RGB, are from Machado, Oliveira and Fernandes (2009) for a severity of 1. near is the
-// minimum distance of neighbours, close of any two among six successive colours, far of any two. A
-// just noticeable difference is about 0.02.
+// minimum distance between neighbouring colours, close between any two of six successive colours,
+// and far between any two colours. A just noticeable difference is about 0.02.
 var sights = []struct {
 	name             string
 	cones            matrix
@@ -222,7 +222,7 @@ var sights = []struct {
 	{"tritanopia", matrix{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}, 0.09, 0.065, 0.05},
 }
 
-// oklab is Ottosson's OKLab of linear RGB.
+// oklab converts linear RGB to Ottosson's OKLab.
 func oklab(c [3]float64) [3]float64 {
 	l := math.Cbrt(0.4122214708*c[0] + 0.5363325363*c[1] + 0.0514459929*c[2])
 	m := math.Cbrt(0.2119034982*c[0] + 0.6806995451*c[1] + 0.1073969566*c[2])
@@ -240,7 +240,7 @@ func luminance(t *testing.T, hex string) float64 {
 	return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2]
 }
 
-// linear is the light of a colour in sRGB.
+// linear converts a component in sRGB to linear RGB.
 func linear(t *testing.T, hex string) (out [3]float64) {
 	t.Helper()
 	for i := range out {

@@ -28,7 +28,7 @@ func TestStopForm(t *testing.T) {
 	a.lacks(t, `data-testid="stop"`, `data-testid="stop-asked"`)
 	s.post(page+"/stop", nil, alice).wants(t, 422, `data-testid="wrong-edit">Already ended`)
 
-	// MLflow's clients can't be stopped, and nor can lost runs.
+	// Neither runs of MLflow's clients nor lost runs can be asked to stop.
 	logged := "/iteration/" + w.runs[1]
 	properties := []domain.Property{{Key: "mlflow.user", Value: "ada"}}
 	if err := s.db.Runs.SetProperties(t.Context(), s.actor("alice"), runs.IterationProperty, w.runs[1], properties); err != nil {

@@ -76,7 +76,7 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	b.is(rows, "5")
 	b.is(wrong+`.childElementCount > 0`, "true")
 	// The address contains the invalid filter. A new page with this address shows the error, and no
-	// data of another filter.
+	// data for a different filter.
 	b.do(chromedp.Navigate(b.text("location.href")))
 	b.is(wrong+`.textContent.includes('a decimal point, like 0.2')`, "true")
 	b.is(rows+` + ' ' + `+total+` + ' ' + `+charts, "0 hidden 0")
@@ -127,7 +127,7 @@ func TestCompletion(t *testing.T) {
 	b.is(offers, "10")
 	b.do(key(" and nothing = "))
 	b.is(offers, "0") // text in backquotes is part of a name
-	// The completions depend on the text before the cursor, also in the middle of a name.
+	// The completions depend on the text before the cursor, even in the middle of a name.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const f = document.querySelector('#filter'); f.value = 'param.l < 1'; f.setSelectionRange(7, 7);
 		f.dispatchEvent(new Event('input', { bubbles: true })) })()`))
 	b.is(offered, "param.lr")
@@ -221,8 +221,8 @@ func TestTableOfMetrics(t *testing.T) {
 	b.quiet()
 }
 
-// TestReopenStandsInItsRow checks that the button Reopen is aligned with the other actions of a
-// run.
+// TestReopenStandsInItsRow checks that the button Reopen is vertically aligned with the other
+// actions of a run.
 func TestReopenStandsInItsRow(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
@@ -260,7 +260,7 @@ func TestClickWhileRowsChange(t *testing.T) {
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	s.log(w.runs[0], "train/loss", 40)
 	b.is(`performance.getEntriesByType('resource').filter((e) => e.name.includes('/iterations?')).length > 0`, "true")
-	b.is(`(window.drawn ??= (() => { let n = 0; const next = () => { n++; requestAnimationFrame(next) }; next(); return () => n })())() > 10`, "true") // and is in the table
+	b.is(`(window.drawn ??= (() => { let n = 0; const next = () => { n++; requestAnimationFrame(next) }; next(); return () => n })())() > 10`, "true") // and the run is in the table
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	b.is(`document.querySelector('h1').textContent`, "run 1")
 	b.quiet()

@@ -68,7 +68,7 @@ func TestNumbersInLine(t *testing.T) {
 	b.is(column("acc"), "0.4073,0.4262,1.2500")
 	b.is(column("far"), "0.00015,1.5,15000")
 	b.is(column("whole"), "0,1,2")
-	// A name that is cut loses the common prefix of all names first.
+	// A name that must be shortened first loses the common prefix of all names.
 	b.is(`[...document.querySelectorAll('#table tbody .rest')].map((e) => e.textContent + (e.scrollWidth > e.clientWidth ? ' cut' : ''))`, "0-of-model-0,1-of-model-1,2-of-model-2")
 	b.is(`[...document.querySelectorAll('#table tbody .prefix')].every((e) => e.scrollWidth > e.clientWidth)`, "true")
 	b.quiet()

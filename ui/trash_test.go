@@ -77,7 +77,8 @@ func TestUndoKeepsTheTable(t *testing.T) {
 	s.post("/trash", url.Values{"do": {"restore"}, "id": w.runs[:2], "table": {table}}).redirects(t, page+"?"+table)
 }
 
-// The page of the trash restores and purges records, and shows the reason if it can't.
+// The trash page can restore and purge records. If a record can't be restored or purged, the page
+// shows the reason.
 func TestTrashPage(t *testing.T) {
 	s := start(t, setup{})
 	p := s.sweep(3, 2)

@@ -27,7 +27,7 @@ import (
 
 const password = "correct horse"
 
-// clock is a time that stands still until a test moves it.
+// clock is a clock that stands still until a test moves it.
 type clock struct{ at atomic.Int64 }
 
 func newClock(t time.Time) *clock {
@@ -55,13 +55,14 @@ type setup struct {
 	proxy string // kind of proxy: strips or keeps the base path, "" for none
 	edit  func(*ui.Options)
 
-	reads *atomic.Int64 // counts the snapshots that requests take, unless nil
+	reads *atomic.Int64 // if not nil, counts the snapshots that requests take
 
 	maxUpload int64  // maximum size of an artifact in bytes, 0 for no limit
 	blobs     string // folder for artifacts, "" keeps them in the database
 }
 
-// requestKey is in the context of every request, but not in the context of background work.
+// requestKey is the key of a value in the context of every request, which the context of background
+// work lacks.
 type requestKey struct{}
 
 func (s setup) onRead() func(context.Context) {
@@ -246,7 +247,8 @@ func (a answer) lacks(t *testing.T, parts ...string) {
 	}
 }
 
-// deletes checks that the answer is a redirect to a page that offers to restore the deleted records.
+// deletes checks that the response is a redirect to a page that offers to restore the deleted
+// records.
 func (a answer) deletes(t *testing.T, to string, ids ...string) {
 	t.Helper()
 	join := "?"

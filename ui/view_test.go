@@ -18,8 +18,8 @@ import (
 	"tracker/store/users"
 )
 
-// The data that a page reads counts three times in the memory of all requests. The page waits
-// without a snapshot until there is enough memory.
+// The data that a page reads counts three times against the memory budget of all requests. While
+// memory is short, the page waits without holding a snapshot.
 func TestPagesCountWithTheMemory(t *testing.T) {
 	ctx := t.Context()
 	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "tracker.db")})

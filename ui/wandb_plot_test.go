@@ -10,7 +10,7 @@ import (
 	"tracker/store/wandb"
 )
 
-// chartOf returns the configuration that a client writes for a chart.
+// chartOf returns the configuration that W&B's client writes for a chart.
 func chartOf(key, kind, fields string) string {
 	return fmt.Sprintf(`%q:{"panel_type":"Vega2","panel_config":{"panelDefId":%q,"fieldSettings":%s,"stringSettings":{"title":"Title <b> of %s"},
 		"userQuery":{"queryFields":[{"name":"runSets","fields":[{"name":"summaryTable","args":[{"name":"tableKey","value":%q}]}]}]}}}`, key, kind, fields, key, key+"_table")

@@ -26,7 +26,8 @@ var avoided = map[string]string{
 	`load this page again`:        "reload",
 }
 
-// whole holds the words that are avoided only as a whole label, because they are ordinary words in a sentence.
+// whole holds the words that are avoided only if they are a whole label: within a sentence they are
+// ordinary words.
 var whole = map[string]bool{`across`: true, `before|after`: true, `keyboard shortcuts|keys`: true}
 
 // TestWordsOfPages checks that pages use the usual words for experiments and runs.
@@ -61,7 +62,7 @@ func TestWordsOfPages(t *testing.T) {
 }
 
 var (
-	// Logged text, data for scripts, and lines to paste are not part of the wording of pages.
+	// Logged text, data for scripts, and example commands are not the wording of pages.
 	others = regexp.MustCompile(`(?s)<(script|style|pre|bdi|code|textarea|svg)[ >].*?</(script|style|pre|bdi|code|textarea|svg)>`)
 	labels = regexp.MustCompile(` (?:title|placeholder|aria-label|aria-description)="([^"]*)"`)
 	tags   = regexp.MustCompile(`<[^>]*>`)
@@ -82,8 +83,8 @@ func wordsOf(body string) []string {
 	return all
 }
 
-// Scripts write the same words: their texts are those in quotes that begin with a capital letter
-// or have a space.
+// The same rule holds for scripts. Their texts are the strings that begin with a capital letter or
+// contain a space.
 func TestWordsOfScripts(t *testing.T) {
 	texts := regexp.MustCompile("'((?:[A-Z]|[a-z]+ )[^'\n]*)'|`([A-Z][^`\n]*)`")
 	files, err := fs.Glob(os.DirFS("static"), "*.js")

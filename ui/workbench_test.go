@@ -104,7 +104,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 
 // compare opens the comparison of the table's runs.
 func (b *browser) compare(w sweep) {
-	// Found and clicked in one step, because a changed row is a new element.
+	// Find and click in one step, because a changed row is a new element.
 	pick := func(id string) {
 		b.is(`(e => { if (e && !e.checked) e.click(); return Boolean(e && e.checked) })(document.querySelector('tr[data-id="`+id+`"] input'))`, "true")
 	}
@@ -140,7 +140,7 @@ func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
 	b.is(pointsText, "240 points")
 	b.do(chromedp.NavigateBack())
 	b.is(rows, "5")
-	b.is(`document.querySelectorAll('tr[data-id]').length`, "5") // the rows of the page without scripts are gone
+	b.is(`document.querySelectorAll('tr[data-id]').length`, "5") // the scripts have replaced the rows in the HTML
 	b.press(`tr[data-id="` + last + `"] a`)
 	b.is(`document.querySelector('h1').textContent`, "run 12")
 	b.is(pointsText, "240 points")
@@ -163,7 +163,7 @@ func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
 	b.is(rows, "12")
 }
 
-// outsider opens a link to records that the user can't read.
+// outsider opens a link to records as a user who can't read them.
 func outsider(t *testing.T, ctx context.Context, s *site, link string) {
 	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	defer cancel()
@@ -234,7 +234,7 @@ func (b *browser) pointAt(selector string, at float64, expression, want string) 
 	}
 }
 
-// filter types into the filter field like a user.
+// filter types into the filter field as a user does.
 func (b *browser) filter(t testing.TB, text string) {
 	t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),

@@ -7,8 +7,8 @@ import (
 	"tracker/store/goal"
 )
 
-// Outliers do not flatten the curves of other runs. If most runs differ as much, or if the outliers
-// are better, all values are shown.
+// Outliers do not flatten the curves of other runs. If many runs are as far away, or if the
+// outliers are better, all values are shown.
 func TestUsualRange(t *testing.T) {
 	curve := func(low, high float64) ends { return ends{low, high} }
 	for _, c := range []struct {

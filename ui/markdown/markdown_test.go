@@ -13,8 +13,7 @@ import (
 // text. The elements at their limit take about half of it.
 const maxAllocation = 96 << 20
 
-// render returns what convert returns, and fails the test when a bound is
-// exceeded.
+// render returns the results of convert, and fails the test if a bound is exceeded.
 func render(t testing.TB, source string) (string, error) {
 	t.Helper()
 	if err := checkSize(source); err != nil {
@@ -30,7 +29,7 @@ func render(t testing.TB, source string) (string, error) {
 	if out.Len() > maxOutput {
 		t.Errorf("%d bytes give %d of HTML", len(source), out.Len())
 	}
-	// One call can exceed the limit, by quadratic work at most.
+	// A single call can exceed the limit, but by no more than quadratic work.
 	if out.meter.work > maxWork+MaxBytes*MaxBytes {
 		t.Errorf("the work is %d", out.meter.work)
 	}
@@ -75,7 +74,8 @@ func TestRenderLongDocument(t *testing.T) {
 	}
 }
 
-// attacks holds texts for which goldmark alone needs gigabytes, or seconds to hours.
+// attacks holds texts for which goldmark without limits needs gigabytes of memory, or seconds to
+// hours.
 var attacks = map[string]string{
 	"wide table":        strings.Repeat("|a", 6000) + "\n" + strings.Repeat("|-", 6000) + "\n" + strings.Repeat("b\n", 4000),
 	"narrow tables":     strings.Repeat(strings.Repeat("|a", 100)+"\n"+strings.Repeat("|-", 100)+"\n"+strings.Repeat("b\n", 700)+"\n", 12),
@@ -144,7 +144,7 @@ func backticks() string {
 	return b.String()
 }
 
-// Each attack is rendered within the bounds, or refused with a reason.
+// Each attack is rendered within the bounds, or rejected with a reason.
 func TestRenderAttacks(t *testing.T) {
 	for name, source := range attacks {
 		t.Run(name, func(t *testing.T) {
@@ -199,8 +199,8 @@ func (c *endingContext) Err() error {
 }
 
 // FuzzRender checks that no text exceeds the bounds of output, work and
-// allocation. The text is a pattern that is repeated, because that is how small
-// differences in cost become large ones.
+// allocation. The text is a repeated pattern, because repetition makes small differences in cost
+// large.
 func FuzzRender(f *testing.F) {
 	for _, s := range []string{"> ", "[](", "|a", "|-|\n", "*a_ ", "`", "<a ", "- ", "[a]: b\n", "~~", "a@b.", "\n\n", "\\|", "    "} {
 		f.Add(s, "", "x\n", uint16(3000))

@@ -2,6 +2,6 @@
 
 package markdown
 
-// The race detector makes sync.Pool drop its contents, and the regular expressions of goldmark
-// allocate their machines again and again.
+// With the race detector, sync.Pool drops its contents, so goldmark's regular expressions allocate
+// their machines repeatedly.
 const poolFactor = 10

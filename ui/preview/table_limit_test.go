@@ -31,7 +31,7 @@ func fillBounded(t testing.TB, name string, content []byte) Preview {
 	if n := after.TotalAlloc - before.TotalAlloc; n > maxTableAllocation {
 		t.Errorf("%d bytes make it allocate %d", len(content), n)
 	}
-	// The table is read once, and its beginning and end are read again as text.
+	// The table is read once, and then its beginning and end are read as text.
 	if most := min(len(content), tableBytes) + headBytes + tailBytes + 64<<10; data.read > most {
 		t.Errorf("%d bytes are read of %d, want at most %d", data.read, len(content), most)
 	}
@@ -88,7 +88,7 @@ func TestTableEndsWithContext(t *testing.T) {
 	}
 }
 
-// countingReader counts bytes and calls the function then at the first read.
+// countingReader counts bytes, and calls then at the first read.
 type countingReader struct {
 	io.ReadSeeker
 	read int

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A block that was added to a report can be parsed, however the report ends.
+// A block that is appended to a report can be parsed, however the report ended before.
 func TestAppendedBlocks(t *testing.T) {
 	chart := Chart{Experiment: "e", Filter: "param.lr < 0.1 and name = 'a: b'", Sort: "-created", Runs: 100, Metrics: []string{"val/loss", "train/loss"}, Y: "log", Outliers: "show"}
 	text, err := chart.Block()
