@@ -60,7 +60,7 @@ export class Actions {
       const url = path === 'compare' ? compareURL(this.table.experiment, ids) : new URL(path, base);
       if (path !== 'compare') {
         for (const id of ids) url.searchParams.append('i', id);
-        url.searchParams.set('table', state.params); // the page has a link back to these columns
+        url.searchParams.set('table', state.params); // the page links back to a table with these columns
       }
       location.assign(url);
     };
@@ -95,8 +95,8 @@ export class Actions {
   }
 
   /**
-   * filterButtons returns the buttons for runs that are selected by a filter. Their actions are on a separate
-   * page, which shows how many runs pass the filter at that time.
+   * filterButtons returns the buttons for runs that are selected by a filter. The buttons lead to a separate page,
+   * which shows how many runs currently pass the filter.
    */
   filterButtons(button) {
     const { picked, experiment } = this.table;

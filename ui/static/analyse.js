@@ -16,7 +16,7 @@ import { svgElement } from './plotaxis.js';
 import { debounce } from './timing.js';
 
 const shownRows = 8; // rows of parameters that are shown first
-const mostValues = 50; // values of a brush in a filter
+const mostValues = 50; // maximum number of values that a brush adds to a filter
 
 // This script loads its style sheet, because most pages do not have the tab.
 const styleSheet = el('link', {
@@ -191,13 +191,13 @@ export class Analyse {
     }, 15_000);
   }
 
-  /** extra returns the columns that the address names besides the first metrics. */
+  /** extra returns the columns that the address names in addition to the first metrics. */
   extra() {
     const ids = [...this.state.get('axes').split('\n'), ...['sx', 'sy', 'sc'].map((name) => this.state.get(name))];
     return [...new Set([...ids, ...(this.fronts ?? [])].filter((id) => id.startsWith('metric.')))];
   }
 
-  /** need requests the values of columns that the address names and that are not loaded. */
+  /** need requests the values of columns in the address that are not loaded yet. */
   async need() {
     const there = new Set(this.columns?.metrics.map((m) => m.column));
     if (!this.columns || this.extra().every((id) => there.has(id))) return;
@@ -226,7 +226,7 @@ export class Analyse {
     this.runs = runs;
     this.at = new Map(columns.ids.map((id, i) => [id, i]));
     this.dimensions = dimensionsOf(columns);
-    // Metrics without loaded values can be chosen; the choice loads them.
+    // Metrics whose values are not loaded yet can be chosen, too. Their values are then loaded.
     const all = new Map(this.dimensions);
     this.brushes = new Brushes(state, this.dimensions);
     this.inside = this.brushes.mask(runs.length);
@@ -331,7 +331,7 @@ export class Analyse {
     return box;
   }
 
-  /** wordsOf returns lines about a run: its result and its most important parameters. */
+  /** wordsOf returns lines of text about a run: its result and its most important parameters. */
   wordsOf(i) {
     const names = this.analysis?.rows.filter((r) => r.known).slice(0, 4).map((r) => `param.${r.name}`) ?? [];
     return ['objective', ...names]
@@ -444,7 +444,7 @@ export class Analyse {
     }
   }
 
-  /** result returns the value of the metric by run, or null. */
+  /** result returns the values of the metric by run, or null if there is no metric. */
   result() {
     return this.columns.metrics[0]?.values.map((v) => (typeof v === 'number' ? v : null)) ?? [];
   }
@@ -537,7 +537,7 @@ export class Analyse {
   }
 }
 
-/** conditionsOf returns the conditions of a filter that select the values of a dimension in a range. */
+/** conditionsOf returns filter conditions that select a range of a dimension. */
 function conditionsOf(d, low, high) {
   if (d.texts) {
     const some = d.texts.filter((_, i) => i >= low && i <= high);
@@ -547,7 +547,7 @@ function conditionsOf(d, low, high) {
   const known = d.values.filter((v) => v != null);
   const inside = known.filter((v) => v >= low && v <= high);
   const outside = known.filter((v) => v < low || v > high);
-  // The shortest numbers that separate the runs inside from the runs outside.
+  // Use the shortest numbers that separate the runs inside the range from the runs outside.
   const above = outside.filter((v) => v > high);
   const below = outside.filter((v) => v < low);
   const last = Math.max(...inside);
@@ -558,7 +558,7 @@ function conditionsOf(d, low, high) {
   return all;
 }
 
-/** between returns a short number above a and below b, or the middle. */
+/** between returns a short number between a and b, or else their mean. */
 function between(a, b) {
   const middle = a + (b - a) / 2;
   for (let digits = 1; digits < 17; digits += 1) {

@@ -4,7 +4,7 @@ import { latestOnly } from './timing.js';
 
 /**
  * Differences loads the baseline run and the names of parameters that have the same value in all runs, if the
- * address requests them. It calls changed when one of the two has changed.
+ * address requests them. It calls changed when either has changed.
  */
 export class Differences {
   constructor(experiment, state, changed) {

@@ -17,23 +17,23 @@ const timeSteps = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5
 const mostValue = Number.MAX_VALUE / 4; // the size of a larger range would be infinite
 
 /**
- * axisWidth returns the width for the labels of the Y axis. The minimum width fits most labels, so most charts
- * are aligned.
+ * axisWidth returns the width for the labels of the Y axis. The minimum width is sufficient for most labels, so most
+ * charts are aligned.
  */
 const axisWidth = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
 /**
- * Chart is the chart of a metric. uPlot draws axes, cursor and selection. This class paints the curves,
- * because each run has its own steps. After draw, left is the number of points that a logarithmic axis cannot
- * show, beyond is the number of runs that exceed the visible range, and none is set if nothing is visible.
+ * Chart is the chart of a metric. uPlot draws axes, cursor and selection. This class paints the curves, because the
+ * steps of runs differ. After draw, left is the number of points that a logarithmic axis cannot show, beyond is the
+ * number of runs that exceed the visible range, and none is set if nothing is visible.
  */
 export class Chart {
   /**
    * @param {HTMLElement} box
    * @param {string} key name of the metric
    * @param {number} height pixels
-   * @param {Object} on callbacks: hover(x, chart), and zoom({x, y}), called with the new range of each changed
-   *   axis; null shows everything
+   * @param {Object} on callbacks: hover(x, chart), and zoom({x, y}), called with the new range of each changed axis, or
+   *   null for the full range
    */
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -49,7 +49,7 @@ export class Chart {
     this.resize.observe(box);
     box.tabIndex = 0;
     box.addEventListener('keydown', (event) => this.handleKey(event));
-    // Browsers also send such events when elements move under the pointer.
+    // Browsers also send these events when elements move under the pointer.
     box.addEventListener('pointermove', ({ movementX, movementY }) => {
       if (movementX || movementY) this.pointed = true;
     });
@@ -202,7 +202,7 @@ export class Chart {
     canvas.setAttribute('aria-label', this.key);
   }
 
-  /** select zooms to the range that the user selected by dragging, along one axis or both. */
+  /** select zooms to the range that the user selected by dragging, along one or both axes. */
   select(u) {
     const { left, width, top, height } = u.select;
     const { clientWidth, clientHeight } = u.over;
@@ -233,8 +233,8 @@ export class Chart {
   }
 
   /**
-   * paint draws all curves once on a separate layer. So highlighting one of hundreds of curves does not repaint
-   * the other curves.
+   * paint draws all curves once on a separate layer. So when one of hundreds of curves is highlighted, the others are
+   * not repainted.
    */
   paint() {
     const u = this.plot ?? null;
@@ -254,7 +254,7 @@ export class Chart {
     if (this.view.mark != null && this.view.x === 'step') paintMark(ctx, u, this.view.mark);
   }
 
-  /** hideTip hides the tooltip until the pointer moves in the chart. New curves do not show it. */
+  /** hideTip hides the tooltip until the pointer moves in the chart, even if new curves are drawn. */
   hideTip() {
     this.pointed = false;
     this.tip.hidden = true;
@@ -333,8 +333,8 @@ export class Chart {
   }
 
   /**
-   * placeTip puts the tooltip beside the cursor if it fits into the chart. Otherwise the tooltip is below or above
-   * the chart, so that it covers neither the curves nor the chart beside them.
+   * placeTip puts the tooltip beside the cursor if it fits into the chart. Otherwise the tooltip is placed below or
+   * above the chart, so that it covers neither the curves nor a neighbouring chart.
    */
   placeTip(left, top) {
     const over = this.plot.over.getBoundingClientRect();
@@ -403,7 +403,7 @@ function durationTexts(splits) {
 }
 
 /**
- * powersOfTen removes the grid lines of a logarithmic axis that are not at powers of ten, if two lines remain.
+ * powersOfTen removes the grid lines of a logarithmic axis that are not at powers of ten, if at least two lines remain.
  */
 function powersOfTen(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;

@@ -17,8 +17,8 @@ export const parseColors = (words) =>
   );
 
 /**
- * assignColors returns the colours of runs by id. Colours in fixed can be used for several runs. No other
- * colour is used twice before all colours are in use. If possible, a run keeps its colour from before.
+ * assignColors returns the colours of runs by id. Colours in fixed can be used for several runs. No other colour is
+ * used twice before all colours are in use. If possible, a run keeps the colour that it has in before.
  * @param {{id: string, color: number}[]} runs
  * @param {Map<string, number>} [before]
  * @param {Map<string, number>} [fixed]

@@ -74,7 +74,7 @@ function resizeHandle(name, width, column, sized) {
       if (now !== width) sized(name, now);
     },
     dblclick: () => sized(name, null),
-    // The header cell itself can be dragged, too.
+    // The header cell itself is also draggable.
     dragstart: (event) => event.preventDefault() });
   return handle;
 }

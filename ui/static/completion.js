@@ -18,7 +18,7 @@ const fields = [
   ['id', ''],
 ];
 const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
-// This expression matches text that ends where the value of a parameter or a tag is expected.
+// This expression matches text after which the value of a parameter or a tag is expected.
 const beforeValue = new RegExp(
   '(?:\\bparam\\.(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*))|\\b(tag))' +
     '\\s*(?:!?=|~|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
@@ -179,7 +179,7 @@ export function enableCompletion(field, experiment) {
   async function offer() {
     const text = field.value.slice(0, field.selectionStart);
     const word = field.selectionStart === field.selectionEnd && wordAtCursor(text);
-    const all = word ? await completions(word, experiment).catch(() => []) : []; // typing needs no names
+    const all = word ? await completions(word, experiment).catch(() => []) : []; // the names are not needed for typing
     if (document.activeElement !== field || text !== field.value.slice(0, field.selectionStart)) return;
     start = word ? word.start : 0;
     put(all.filter((o) => o.text !== text.slice(start)));

@@ -10,8 +10,8 @@ const rereadLines = 20; // the last lines might change, for example progress bar
 /**
  * showConsole shows the console output of a run.
  * @param {string} iteration id of the run
- * @returns {{grow: function(?number)}} grow loads new lines. Its argument is the run's number of lines, or null
- *   if that is unknown.
+ * @returns {{grow: function(?number)}} grow loads new lines. Its argument is the number of lines that the run has
+ *   printed, or null if unknown.
  */
 export function showConsole(iteration) {
   const section = document.getElementById('console');

@@ -3,9 +3,9 @@
 /**
  * smooth returns the exponential moving average of a curve, with the bias correction of Adam (Kingma and Ba
  * 2015). weight is the share of the previous average in each point's average. For curves with more than 1,000
- * points, weight applies to each thousandth of the length. A position that represents several points counts as
- * that many points, on a line from the previous position. Values that are not finite are skipped and stay
- * unchanged.
+ * points, weight applies to each thousandth of the length. A position that represents several points counts as that
+ * many points, which are assumed to be on a line from the previous position. Values that are not finite are skipped and
+ * stay unchanged.
  * @param {Object} c curve; c.before has the points to the left
  * @param {number} weight from 0 to 1
  * @returns {number[]}
@@ -52,8 +52,8 @@ export function nearestIndex(values, x, ascending = true) {
 }
 
 /**
- * hasValueAt reports whether a curve has a value at x: x is between the first and the last value, or is not
- * farther outside than the distance of two values. A run that ended long before x has no value at x.
+ * hasValueAt reports whether a curve has a value at x. This is the case if x is between the first and the last value,
+ * or outside by no more than the distance between two values. A run that ended long before x has no value at x.
  */
 export function hasValueAt(values, x, ascending = true) {
   if (values.length < 2) return values.length === 1;
@@ -93,10 +93,10 @@ const minMax = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? 
 const outlierRatio = 10; // times
 
 /**
- * usualRange returns a range in which most curves of a metric are readable. An end of a curve is an outlier if
- * it is more than ten times as far from 0 as three quarters of the curves. Outliers are excluded if the other
- * curves would otherwise use less than a tenth of the height. They are not excluded at the end where values are
- * better. outlier.go implements the same function.
+ * usualRange returns a range in which most curves of a metric are readable. The minimum or maximum of a curve is an
+ * outlier if it is more than ten times as far from 0 as three quarters of the curves. Outliers are excluded if the
+ * other curves would otherwise use less than a tenth of the height. Outliers that are better than the other values are
+ * not excluded. outlier.go implements the same function.
  * @param {number[][]} spans smallest and largest value of each curve
  * @param {string} better 'smaller', 'larger' or ''
  * @returns {number[]}

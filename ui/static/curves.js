@@ -41,7 +41,7 @@ export class Curves {
 
   /**
    * requestMissing requests the missing curves of visible charts. If several charts need equal curves, the
-   * curves are requested once. Charts show their present curves until the response arrives.
+   * curves are requested once. Charts show their current curves until the response arrives.
    */
   requestMissing() {
     if (this.jobs.length > 0) return; // waiting requests are sent first
@@ -122,7 +122,7 @@ export class Curves {
     }
   }
 
-  /** load requests curves and stores them in their figures. Figures that need other curves by now are skipped. */
+  /** load requests curves and stores them in their figures. Figures that need different curves by then are skipped. */
   async load(b) {
     const { path, figures, lacking, question, points, view, groups } = b;
     const body = {
@@ -134,7 +134,7 @@ export class Curves {
     };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
-    // A range of a metric's values is not a range of steps. So whole curves are requested, and a part is shown.
+    // A range of a metric's values is not a range of steps, so whole curves are requested and only a part is shown.
     if (view.from != null && !view.against)
       Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
     const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
@@ -210,7 +210,7 @@ export class Curves {
   }
 }
 
-/** queryKey returns the query for curves as text. Curves of different queries are not interchangeable. */
+/** queryKey returns the query for curves as text. Curves can be shared only if their queries are equal. */
 const queryKey = (view, points, groups) =>
   JSON.stringify([
     view.x,
@@ -224,8 +224,8 @@ const queryKey = (view, points, groups) =>
   ]);
 
 /**
- * canAppend reports whether it suffices to request the new points of a curve. That is the case for a complete
- * curve over steps, if it is not much longer than a complete response would be.
+ * canAppend reports whether it suffices to request the new points of a curve. That is the case for a complete curve
+ * over steps that is not much longer than a new response would be.
  */
 const canAppend = (c, question, view, points) =>
   c?.asked === question &&

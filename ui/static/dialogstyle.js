@@ -1,4 +1,4 @@
-// The styles of the dialogs, which pages do not need at first.
+// The styles of the dialogs, which pages do not need initially.
 import { el } from './dom.js';
 
 document.head.append(

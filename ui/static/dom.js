@@ -19,7 +19,7 @@ export function el(name, attributes = {}, ...children) {
   return e;
 }
 
-/** isolated returns an element with a user's text, whose direction might be right to left. */
+/** isolated returns an element with a user's text, isolated because its direction might be right to left. */
 export const isolated = (text, cls) => el('bdi', { class: cls }, text);
 
 /**
@@ -34,9 +34,9 @@ export function saveFile(blob, name) {
 }
 
 /**
- * setChildren makes wanted the children of parent. Elements that are already children are reused. A removed
- * child that has the focus is removed last: the browser computes the layout when the focus is lost, and it would
- * scroll if parent had fewer children at that time.
+ * setChildren makes wanted the children of parent. Elements that are already children are reused. If the child with the
+ * focus is removed, it is removed last: the browser computes the layout when the focus is lost, and would scroll if
+ * parent had fewer children at that time.
  * @param {Element} parent
  * @param {Element[]} wanted
  * @param {Element|null} focused the child that has the focus

@@ -18,7 +18,7 @@ const mostInLegend = 60; // maximum number of curves in the legend
  * @param {function(Object)} controls.set changes the options of the chart
  * @param {function()} controls.reset resets the zoom
  * @param {function()} controls.options opens the dialog with all options
- * @returns {Object} figure, as in Panel; update sets the controls to the present state
+ * @returns {Object} figure, as in Panel; update sets the controls to the current state
  */
 export function openEnlargedChart(key, on, { closed, view, set, reset, options }) {
   const box = el('div', { class: 'plot' });

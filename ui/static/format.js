@@ -41,12 +41,12 @@ export function tickLabels(values) {
   return values.map((v, i) => (i === 0 ? withDigits(v, 15) : `+${withDigits(v - values[0], 3)}`));
 }
 
-const mostRatio = 100; // ratio of numbers above which they do not get the same decimals
+const mostRatio = 100; // if numbers differ by a larger factor, they do not get the same number of decimals
 
 /**
- * commonDecimals returns one number of decimals for all values of a column, which aligns the decimal points.
- * The largest value gets up to five significant digits. The result is null for integers, and if the values
- * differ too much in size.
+ * commonDecimals returns the number of decimals for all values of a column, so that the decimal points are aligned. The
+ * largest value gets up to five significant digits. The result is null if the values are integers or differ too much in
+ * size.
  * @param {(number|string|null)[]} values
  * @returns {?number}
  */
@@ -62,7 +62,7 @@ export function commonDecimals(values) {
   );
 }
 
-/** fixedDecimals formats a value with the given number of decimals. If it is null, the value determines it. */
+/** fixedDecimals formats a value with the given number of decimals, or with as many as it needs if that is null. */
 export function fixedDecimals(v, places) {
   const value = toNumber(v);
   return places > 0 &&

@@ -18,7 +18,7 @@ function open(id) {
 document.addEventListener('click', (event) => {
   const opener = event.target.closest('[data-opens]');
   if (opener) open(opener.dataset.opens);
-  // A click beside a dialog closes it.
+  // A click outside of a dialog closes it.
   if (event.target instanceof HTMLDialogElement) event.target.close();
 });
 

@@ -57,7 +57,7 @@ export function heatmap(h, name, chose) {
       });
     });
   };
-  const seen = new ResizeObserver(() => { // once the element is in the page
+  const seen = new ResizeObserver(() => { // after the element was inserted into the page
     drawn.add(draw);
     draw();
   });

@@ -3,8 +3,8 @@ import { el, isolated } from './dom.js';
 
 /**
  * openImageDialog shows an image as large as the window allows. A click or Escape closes the dialog. A small
- * image is enlarged by an integer factor, so that its pixels keep their shape. The dialog itself gets the focus.
- * If its button had the focus, the key that opened the dialog would press the button.
+ * image is enlarged by an integer factor, so that its pixels keep their shape. The dialog itself gets the focus,
+ * because the key that opened the dialog would press a focused button.
  * @param {HTMLImageElement} image
  * @param {function(HTMLImageElement, HTMLCanvasElement)} [cover] draws on a canvas over the image
  */

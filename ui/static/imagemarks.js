@@ -39,7 +39,7 @@ const maskOf = (id) =>
 
 const className = (mark, c) => mark.labels?.[c] ?? `class ${c}`;
 
-/** isDrawn reports whether the pixels of a class are coloured. Class 0 is the background if it has no name. */
+/** isDrawn reports whether the pixels of a class are coloured. Class 0 without a name is the background. */
 const isDrawn = (mark, c) => c > 0 || mark.labels?.[0] != null;
 
 const components = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number);
@@ -123,7 +123,7 @@ export async function drawMarks(canvas, image, marks) {
   return classes;
 }
 
-/** MarkLegend has a checkbox for each name of marks, and explains the colours of the classes. */
+/** MarkLegend is a legend with a checkbox for each name of marks and the colours of the classes. */
 export class MarkLegend {
   constructor(state, shown) {
     this.state = state;

@@ -1,5 +1,5 @@
 // The page that imports an archive. It shows the progress of the upload. The response is the page that a browser
-// without scripts would show. The script takes the changed part from it.
+// without scripts would show, from which the script takes the changed part.
 import { el } from './dom.js';
 import { bytes } from './format.js';
 import './frame.js';

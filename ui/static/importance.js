@@ -1,4 +1,4 @@
-// The importance of parameters. Other pages insert it from the importance page.
+// The importance of parameters, which other pages take from the importance page.
 import { base } from './base.js';
 import { el } from './dom.js';
 import { RequestError, fetchSignedIn } from './request.js';

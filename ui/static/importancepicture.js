@@ -7,7 +7,7 @@ import { paletteSize } from './color.js';
 import { dimensionAxis, svgElement } from './plotaxis.js';
 import { resultAxis } from './resultaxis.js';
 
-const stripWidth = 56; // width of a text beside numbers
+const stripWidth = 56; // width of the strip for a text beside a range of numbers
 const height = 250;
 const pad = 8;
 
@@ -77,7 +77,7 @@ function parameterAxis(param, row, width) {
   };
 }
 
-/** levelOf returns a function with the index of each run's level, or -1. */
+/** levelOf returns a function that returns the index of a run's level, or -1. */
 function levelOf(row, columns) {
   const other = row.with && columns.params.find((p) => p.name === row.with);
   if (!other || row.lines.length === 0) return null;
@@ -95,7 +95,7 @@ function levelOf(row, columns) {
   };
 }
 
-/** levelColors returns the index of the colour of each level. A text has the same colour in all pictures. */
+/** levelColors returns the index of the colour of each level. A text value has the same colour in all pictures. */
 function levelColors(row, columns) {
   const other = columns.params.find((p) => p.name === row.with);
   const texts = !row.numbers && other?.texts ? textsOf(other) : null;
@@ -148,7 +148,7 @@ export function importancePicture(root, row, { analysis, columns, result, inside
     const means = all.map((p, n) => `${n ? 'L' : 'M'}${p.x},${p.mean}`).join('');
     over.push(svgElement('path', { d: means, class: `fit ${cls}`, 'data-testid': 'fit' }));
   };
-  // Texts have a mark with its interval instead of a curve.
+  // Text values have a mark with an interval instead of a curve.
   const marks = (curve, cls, shift, shape) => {
     for (const p of curve) {
       if (x.axis && toNumber(p.value) != null) continue;

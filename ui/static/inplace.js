@@ -1,7 +1,7 @@
 // Additions to htmx: it shows a message if a change did not reach the server, and keeps the focus and typed text.
 import './unsavedform.js';
 
-// An update of the page must not close details, unfilter lists or move the focus.
+// An update of the page must not close details, reset the filters of lists or move the focus.
 htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
 
 const problem = document.getElementById('problem');
@@ -15,7 +15,7 @@ document.addEventListener('htmx:error', () => {
 // If the pressed button was replaced together with its part of the page, the focus moves to the first invalid
 // field, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
-  if (!ctx.request) return; // a click without request swaps nothing
+  if (!ctx.request) return; // a click without a request replaces nothing
   const part = document.getElementById(ctx.target?.id);
   if (!part || document.activeElement !== document.body) return;
   part.tabIndex = -1;

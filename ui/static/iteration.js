@@ -76,7 +76,7 @@ async function update() {
   showMedia();
 }
 
-// The age of a stop request stays current.
+// Keep the age of a stop request current.
 setInterval(() => {
   const time = document.querySelector('[data-testid="stop-asked"] time');
   if (time) time.textContent = timeAgo(Date.parse(time.dateTime));
@@ -112,7 +112,7 @@ const retell = throttle(2000, async () => {
   // The event stream reports errors to the user.
   const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} }));
   unanswered.clear();
-  if (updating) { // the page that is loading might be older
+  if (updating) { // the response that is being loaded might be older than this change
     for (const key of Object.keys(metrics)) gained.add(key);
     retell();
   }

@@ -43,7 +43,7 @@ export class Listing {
     return this.unfolded;
   }
 
-  /** updateUnfolded makes the listing recompute which rows are expanded. */
+  /** updateUnfolded recomputes which rows are expanded. */
   updateUnfolded() {
     this.unfolded = null;
     for (const inner of this.below.values()) inner.updateUnfolded();

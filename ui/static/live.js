@@ -3,14 +3,15 @@ import { base } from './base.js';
 import { fetchSignedIn } from './request.js';
 
 const pause = 5000; // milliseconds before another attempt after a failure
-const turnLength = 300; // milliseconds that a page listens when it is its turn
-const mostMissed = 30_000; // milliseconds after which a page with turns looks for changes that are not in the database
+const turnLength = 300; // milliseconds that a page keeps its stream open during its turn
+const mostMissed = 30_000; // milliseconds after which a page with turns checks for changes that are not in the database
 const alive = 20_000; // milliseconds between two messages to the shared worker
 
 /**
  * streamTurns asks the shared worker when this page may open its stream. Without shared workers, a page may always
  * open it.
- * @param {function(boolean)} open called when the page may open its stream, with true if it is only its turn
+ * @param {function(boolean)} open called when the page may open its stream; the argument is true if the page may keep
+ *   it only for its turn
  * @returns {{want: function(), done: function(), leave: function()}}
  */
 function streamTurns(open) {
@@ -33,9 +34,9 @@ function streamTurns(open) {
 }
 
 /**
- * followChanges calls changed with each batch of changes on the server after the page's cursor. A hidden page
- * closes its connection, because browsers limit the number of connections. When the page is shown again, it gets
- * the changes since then. If many pages are visible, some of them take turns with their connections.
+ * followChanges calls changed with each batch of changes on the server after the page's cursor. A hidden page closes
+ * its connection, because browsers limit the number of connections. When the page becomes visible again, it gets the
+ * changes that it has missed. If many pages are visible, some of them take turns with their connections.
  * @param {string} path path under /data/
  * @param {string} cursor
  * @param {Object} callbacks

@@ -31,7 +31,7 @@ const stylesLoaded = new Promise((done) => {
 });
 document.head.append(styleSheet);
 
-/** sample returns up to most elements at even distances. It includes the first and the last element. */
+/** sample returns up to most evenly spaced elements, including the first and the last. */
 const sample = (all, most) =>
   all.length <= most
     ? all

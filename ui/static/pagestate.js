@@ -4,8 +4,8 @@
 const key = () => `back ${location.href}`;
 
 /**
- * saveOnLeave stores the result of what in the session when the user leaves the page. It does nothing if storage
- * is forbidden or full.
+ * saveOnLeave stores the result of what() in the session storage when the user leaves the page. It does nothing if
+ * storage is forbidden or full.
  * @param {function(): *} what
  */
 export function saveOnLeave(what) {

@@ -159,7 +159,7 @@ function paintNonFinite(ctx, c, px, [top, bottom]) {
   c.y.forEach((v, i) => {
     if (Number.isFinite(v) || v == null) return;
     const x = px(c.x[i]);
-    if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one mark represents its neighbours
+    if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one mark represents neighbouring ones
     last = { v, x };
     ctx.beginPath();
     if (Number.isNaN(v)) {

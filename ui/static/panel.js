@@ -112,8 +112,8 @@ export class Panel {
   }
 
   listen() {
-    // Charts are drawn before the page is printed. The menu of the browser prints at once, so it prints the charts
-    // that were drawn before, and requests the others.
+    // Charts are drawn before the page is printed. The browser's menu prints at once, so it prints only charts that are
+    // already drawn, and the others are requested.
     addEventListener('keydown', async (event) => {
       if (event.key !== 'p' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
       event.preventDefault();
@@ -364,7 +364,7 @@ export class Panel {
     this.note.textContent = this.noteText();
     for (const f of [...this.figures.values()].slice(0, firstCharts)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
-      f.inSight = true; // until the browser reports otherwise
+      f.inSight = true; // assumed until the browser reports which are visible
       this.curves.request(f);
     }
     this.curves.requestMissing();
@@ -452,7 +452,7 @@ export class Panel {
           id: run.id,
           name: f.others.length > 0 ? `${run.name} · ${one.key}` : run.name,
           color: run.color,
-          dash: f.others.length > 0 ? metric : run.dash, // dashes mark the metrics if there are several
+          dash: f.others.length > 0 ? metric : run.dash, // dashes distinguish the metrics if there are several
         });
         drawn += c.x.length;
         all += c.count;
@@ -496,7 +496,7 @@ export class Panel {
     f.points.classList.toggle('visually-hidden', ends !== '');
     f.ends.title = ends && `${ends}, ${text}`;
     f.legend?.(curves);
-    // A chart without points shows a text in place of axes.
+    // A chart without points shows a message instead of axes.
     if (none) f.box.dataset.none = text;
     else delete f.box.dataset.none;
   }
@@ -554,5 +554,5 @@ function companionOf(main, key) {
   };
 }
 
-/** dashes are the names of the line styles for the second and later metrics of a chart. */
+/** dashes are the names of the line styles for all metrics of a chart after the first. */
 const dashes = ['dashed', 'dotted', 'long dashes'];

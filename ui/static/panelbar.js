@@ -108,7 +108,7 @@ export class PanelBar {
     this.show();
   }
 
-  /** show sets the controls to the present state. */
+  /** show sets the controls to the current state. */
   show() {
     const { state } = this;
     const view = this.view();

@@ -267,7 +267,7 @@ export function parallelPlot(root, runs, all, { state, brushes, width: widthOf, 
   draw();
 }
 
-/** shortTitle cuts the name of an axis if the axes are close. The accessible name includes the result. */
+/** shortTitle shortens the name of an axis if axes are close to each other. The accessible name contains the result. */
 const shortTitle = (label, gap) => label.slice(0, Math.max(4, Math.min(22, Math.floor(gap / 6.5))));
 
 /**

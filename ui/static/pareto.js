@@ -112,7 +112,7 @@ export function frontPart(root, tab) {
         .find((m) => m.column === column)
         ?.values.map((v) => (typeof v === 'number' ? v : null))
     );
-    // Before the values of all runs are loaded, only the front is drawn.
+    // Until the values of all runs are loaded, only the front is drawn.
     const [xs, ys] = values.every(Boolean) ? values : [found.front.map((r) => r.x), found.front.map((r) => r.y)];
     const all = values.every(Boolean);
     const width = Math.max(320, tab.root.clientWidth - 32);

@@ -57,7 +57,7 @@ function categoryTicks(texts, n) {
   return texts.map((_, i) => i).filter((i) => i % each === 0);
 }
 
-/** logTicks returns the powers of ten in a range. If the range is small, it returns their multiples, too. */
+/** logTicks returns the powers of ten in a range, and, if the range is small, also multiples of them. */
 function logTicks(low, high) {
   const decades = Math.log10(high / low);
   const steps = decades > 4 ? [1] : decades > 2.5 ? [1, 3] : [1, 2, 5];

@@ -2,7 +2,7 @@
 
 const mostCharts = 60;
 const longest = 15_000; // milliseconds to wait for curves
-const look = 50; // milliseconds between two looks
+const look = 50; // milliseconds between two checks
 
 /** request requests the curves of the first charts, and returns their figures. */
 export function request(panel) {

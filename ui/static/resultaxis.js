@@ -2,12 +2,12 @@
 import { number } from './format.js';
 import { dimensionAxis } from './plotaxis.js';
 
-const wide = 4; // distance from the quartiles, in quartile ranges, beyond which a result is off the axis
+const wide = 4; // a result is off the axis if its distance from the quartiles exceeds this many interquartile ranges
 const ratio = 100;
 
 /**
- * resultAxis returns an axis for results. Bad results that are far from most results are beyond the axis. at maps
- * a value to a position from 0 to 1 and clamps it.
+ * resultAxis returns an axis for results. Bad results that are far from most results are off the axis. at maps a value
+ * to a position, clamped to the range from 0 to 1.
  * @param {?number[]} values null for an unknown result
  * @param {string} goal
  * @returns {{at: function(number): number, ticks: {at: number, text: string}[], beyond: number}}

@@ -83,7 +83,7 @@ export function paintLines(ctx, n, xs, y, color, inside) {
     ctx.globalAlpha = batch.inside ? (n > many ? 0.25 : 0.6) : n > many ? 0.02 : 0.08;
     ctx.strokeStyle = batch.color;
     ctx.lineWidth = n > many ? 0.75 : 1.25;
-    // One path for many lines would take long, because a browser merges the lines of a path.
+    // A single path for many lines would be slow, because browsers merge the lines of a path.
     for (let from = 0; from < batch.runs.length; from += 50) {
       ctx.beginPath();
       for (const i of batch.runs.slice(from, from + 50)) {

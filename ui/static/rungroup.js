@@ -15,7 +15,7 @@ export function parseGroups(text) {
 const missing = { tag: 'no tag' };
 
 /**
- * groupRow returns a table row for a group. Its id encodes the values of the group.
+ * groupRow returns a table row for a group. The id of the row encodes the values of the group.
  * @param {Object} group group, as the server returns it
  * @param {{name: string, label: string}[]} by
  */

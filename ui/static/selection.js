@@ -64,7 +64,7 @@ export class Selection {
     this.groups.set(group.id, data.map((run) => run.id));
   }
 
-  /** partOf returns "all", "some" or "none": which runs of a group are selected. */
+  /** partOf returns whether "all", "some" or "none" of a group's runs are selected. */
   partOf(group) {
     const ids = this.groups.get(group.id) ?? [];
     const selected = ids.filter((id) => this.has(id)).length;

@@ -1,6 +1,6 @@
 // The state of a view is in its address, so a link contains it.
 
-// Changes of these values do not create history entries, because the values change in small steps.
+// These values change in small steps, so their changes do not create history entries.
 const continuous = new Set([
   'smooth',
   'split',

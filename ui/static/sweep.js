@@ -7,8 +7,8 @@ import { State } from './state.js';
 const section = document.getElementById('analyse');
 
 /**
- * SweepState is the state of the page. The metric and the goal are the sweep's. A new filter opens the runs that
- * pass it, because the page always shows all runs of the sweep.
+ * SweepState is the state of the page. The metric and the goal are the sweep's. A new filter leads to the table of the
+ * runs that pass it, because this page always shows all runs of the sweep.
  */
 class SweepState extends State {
   has(name) {

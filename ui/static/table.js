@@ -44,7 +44,7 @@ export class Table extends EventTarget {
       this.updateHeads();
       this.render(true);
     });
-    this.top = () => 0; // number of drawn rows at the top; they are loaded even if they are not visible
+    this.top = () => 0; // number of rows at the top whose runs are drawn; they are loaded even if they are not visible
     this.shown = () => false;
     this.color = (run) => run.color;
     this.dash = () => 0;
@@ -63,7 +63,7 @@ export class Table extends EventTarget {
     return this.columnsFor(this.room);
   }
 
-  /** columnsFor returns the selected columns or, if none are selected, the default columns and n further ones. */
+  /** columnsFor returns the selected columns or, if there are none, the default columns and n further ones. */
   columnsFor(n) {
     const all = columns.parseColumns(this.state.get('columns', this.defaults));
     if (this.state.has('columns')) return all;
@@ -71,7 +71,7 @@ export class Table extends EventTarget {
     return all.toSpliced(at, 0, ...columns.parseColumns(this.wide).slice(0, n));
   }
 
-  /** room returns the number of default columns that fit in addition. */
+  /** room returns the number of further default columns that fit. */
   get room() {
     return Math.max(0, Math.floor((this.scroller.clientWidth - narrowTable) / columnWidth));
   }
@@ -101,8 +101,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * asked returns the query of the visible rows. The query in the address might be newer, and either invalid or
-   * still without response.
+   * asked returns the query of the visible rows. The query in the address might be newer if it is invalid or has no
+   * response yet.
    */
   get asked() {
     return this.root.query;
@@ -187,8 +187,8 @@ export class Table extends EventTarget {
 
   /**
    * load requests the visible rows and the drawn rows.
-   * @param {boolean} [again] whether to keep the present rows until newer ones are loaded; otherwise the table
-   *   is cleared and scrolled to the top
+   * @param {boolean} [again] whether to keep the current rows until newer ones are loaded; otherwise the table is
+   *   cleared and scrolled to the top
    * @param {?Object} [first] first page, if it is known
    */
   async load(again = false, first = null) {

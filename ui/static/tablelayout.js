@@ -92,8 +92,8 @@ const bestTag = 52; // width of the best run's tag
 /**
  * TableLayout holds the columns of the table: fixed columns and visible selected columns. Pinned columns come
  * first. A column has {name, label, sort, width, numeric}. sort is the order after the first click on the
- * column's header. A selected column also has column, its place among all selected columns, and the decimals of
- * its numbers.
+ * column's header. A selected column also has column, its place among all selected columns, and decimals, the number of
+ * decimals to show.
  */
 export class TableLayout {
   /**

@@ -14,7 +14,7 @@ const indent = 20; // pixels per level
  * @param {?Object} run run or group
  * @param {{index: number, depth: number}} place
  * @param {Object} state {shown, color, dash, picked, partly, open, best}; partly is whether only some runs of a group
- *   are selected; best is the column in which the run is the best, or false
+ *   are selected; best is the column in which the run is best, or false
  * @param {?Object} baseline run with which other runs are compared
  * @returns {HTMLElement}
  */

@@ -5,7 +5,7 @@
   const themes = ['system', 'light', 'dark'];
   const root = document.documentElement;
 
-  // Storage might be forbidden in a frame or in private mode. In that case the choice lasts as long as the page.
+  // Storage might be forbidden in a frame or in private mode. The choice then lasts only as long as the page.
   let chosen = 'system';
   const load = () => {
     try {
@@ -32,7 +32,7 @@
   show();
   document.addEventListener('DOMContentLoaded', () => {
     show();
-    root.dataset.ready = ''; // all scripts have run; style.css shows the buttons that need them
+    root.dataset.ready = ''; // when all scripts have run, style.css shows the buttons that need them
   });
   document.addEventListener('click', (event) => {
     if (event.target.closest('button.theme')) {

@@ -1,7 +1,7 @@
 // Functions that limit how often a function is called, or which of its results count.
 
 /**
- * latestOnly returns a function that calls fn. The promise of a call never settles after a later call, so an
+ * latestOnly returns a function that calls fn. After a later call, the promises of earlier calls never settle, so an
  * older response cannot replace a newer one.
  * @param {function(...*): Promise} fn
  * @returns {function(...*): Promise}

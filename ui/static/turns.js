@@ -2,7 +2,7 @@
 // server over HTTP/1.1, in all windows together. So a few pages keep their stream, and the others take turns.
 const mostStreams = 3; // pages that keep their stream
 const pause = 500; // milliseconds between two turns
-const silence = 60_000; // milliseconds after which a page that said nothing is gone
+const silence = 60_000; // milliseconds without a message after which a page counts as gone
 
 const streaming = new Set(); // ports of pages that keep their stream
 const waiting = []; // ports of the other pages, in the order of their turns
@@ -55,7 +55,7 @@ addEventListener('connect', ({ ports: [port] }) => {
   port.start();
 });
 
-// A page that crashed does not leave.
+// A page that crashed does not say that it leaves.
 setInterval(() => {
   for (const [port, time] of heard) if (Date.now() - time > silence) messages.leave(port);
 }, silence / 3);

@@ -88,7 +88,7 @@ export function enableUploads(form) {
         if (Number(most) > 0 && file.size > Number(most))
           throw new Error(`Artifacts may be up to ${bytes(Number(most))} on this server.`);
         state.textContent = 'sending';
-        // The server checks the request first, so that no file is sent in vain.
+        // The server checks the request first, so that no file is sent only to be rejected.
         await fetchData(`experiment/${experiment}/artifacts`, {
           query: { size: String(file.size) },
           signal: ending.signal,

@@ -1,4 +1,4 @@
-// The dialog with saved views. A saved view is a named state of the page, for all readers of the experiment.
+// The dialog with saved views. A saved view is a named state of the page, visible to all readers of the experiment.
 import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { timeAgo } from './format.js';
@@ -38,7 +38,7 @@ export function openViewDialog(experiment, rights) {
     el('button', { type: 'button', class: 'plain', click: () => dialog.close() }, 'Close')
   );
 
-  // act requests a change. Then it shows the new list, or the error.
+  // act requests a change, and then shows the new list or the error.
   async function act(change) {
     wrong.textContent = '';
     try {

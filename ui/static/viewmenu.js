@@ -1,4 +1,4 @@
-// The menu with the less used controls of a bar.
+// The menu with the less common controls of a bar.
 import { el } from './dom.js';
 
 /**

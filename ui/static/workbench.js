@@ -36,8 +36,7 @@ function workbench(root) {
 
   const mostRows = () => (table.grouped ? mostGroups : mostDrawn);
   table.top = () => Math.min(state.number('top', drawnAtFirst), mostRows());
-  // drawn returns the runs to draw: the first rows of the table except hidden runs, and the runs that the user
-  // has added.
+  // drawn returns the runs to draw: the first rows of the table, except hidden runs, and runs that the user has added.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
     const grouped = Boolean(table.grouped);
@@ -81,7 +80,7 @@ function workbench(root) {
         .sort((a, b) => a - b)
         .map((n) => el('option', { value: n, selected: n === top }, `Show top ${n}`))
     );
-    const nested = state.has('tree') && !table.grouped; // the total does not include child runs
+    const nested = state.has('tree') && !table.grouped; // total does not include child runs
     const [one, many] = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
     const total = nested ? current.length : table.total;
     const ofTotal = nested ? '' : ` of ${count(total)}`;
@@ -302,7 +301,7 @@ function workbench(root) {
   state.addEventListener('change', ({ detail }) => {
     if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
       if (field.value.trim() !== state.get('filter')) field.value = state.get('filter');
-      other = true; // the means of groups might have changed
+      other = true; // means of groups might have changed
       table.load();
     } else {
       if (detail.has('base') || detail.has('differences')) table.loadDifferences();
