@@ -550,7 +550,7 @@ func failuresPage(f frame, v failuresView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"count\">Runs are in one group if they ended with the same exception in the same function, for example. Numbers, paths and quoted texts in messages are ignored. A parameter is shown if it differs from the runs that finished by more than chance explains.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"count\">Runs that ended with the same exception in the same function, for example, form a group. Numbers, paths and quoted strings in messages are ignored. A parameter is shown if it differs from the runs that finished by more than chance explains.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -64,7 +64,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         return dict(self._values)
 
     def setdefaults(self, values: Dict[str, Any]) -> None:
-        """Set those of the given parameters that are not set yet."""
+        """Set the given parameters, except for parameters that are already set."""
         for name, value in values.items():
             self.setdefault(name, value)
 

@@ -19,7 +19,8 @@ class Console:
     """Splits printed text into numbered lines.
 
     Any thread and any signal handler can call keep. Only one thread can call items, which returns requests for new lines.
-    An incomplete line, such as a progress bar, is sent as it is. If it changes, it is sent again with the same number.
+    An incomplete line, such as a progress bar, is sent in its current state. If it changes, it is sent again with the same
+    number.
     """
 
     def __init__(self, live: bool, resumed: bool) -> None:

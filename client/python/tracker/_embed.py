@@ -80,8 +80,8 @@ class Hangs(OSError):
 def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
     """Return the address of the API, and a message that names the program that does not respond, or "".
 
-    If a usable server runs at the default address, that address is returned. Otherwise the address is that of the server
-    which this module has started. The search takes at most PATIENCE seconds.
+    If a usable server runs at the default address, that address is returned. Otherwise it is the address of the server that
+    this module has started. The search takes at most PATIENCE seconds.
 
     start: whether to start a server if none is running. If False, the address of a running server or the last known address
         is returned. By default, a server is started if this module has started one before.
