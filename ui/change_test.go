@@ -41,7 +41,8 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 		t.Errorf("the form is about %d runs", n)
 	}
 
-	// If one of the runs has meanwhile become the source of a version, none of the runs is deleted.
+	// If one of the runs has become the source of a version in the meantime, none of the runs is
+	// deleted.
 	a = s.post("/lab/delete", url.Values{"i": w.runs})
 	a.wants(t, 409, "Nothing was deleted.", "model classifier, version 1", `role="alert"`, "<bdi>run 1</bdi>", "Delete 2 of 4 runs?")
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">6<`)

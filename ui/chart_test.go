@@ -360,7 +360,7 @@ func dot(key string) string {
 	})()`
 }
 
-// TestBrokenLines compares runs, some of which lack a value on an axis.
+// TestBrokenLines compares runs. Some of the runs lack a value on an axis.
 func TestBrokenLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -230,8 +230,8 @@ func (b *browser) evaluate(expression string, options ...chromedp.EvaluateOption
 	return chromedp.Run(ctx, chromedp.Evaluate[string](expression, options...))
 }
 
-// is waits until the value of a JavaScript expression, as text, equals want. Meanwhile the browser
-// can load several pages. It works even if the page's scripts are disabled.
+// is waits until the value of a JavaScript expression, as text, equals want. In the meantime, the
+// browser can load several pages. It works even if the page's scripts are disabled.
 func (b *browser) is(expression, want string) {
 	b.t.Helper()
 	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
