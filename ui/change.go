@@ -123,7 +123,7 @@ func (v *changeView) origin() string {
 	return v.Experiment.Name
 }
 
-// going returns those of the selected runs that can be deleted.
+// going returns the selected runs that can be deleted.
 func (v *changeView) going() (runs []changeRow) {
 	for _, r := range v.Runs {
 		if len(r.Versions) == 0 {
