@@ -72,7 +72,9 @@ func (b *bed) fill(t *testing.T) {
 	weights := b.keep(t, b.experiment, files.NewArtifact{Name: "model/weights.bin", IterationID: b.iteration}, "weights")
 	b.keep(t, b.experiment, files.NewArtifact{Name: "again.bin", IterationID: child, ContentType: "text/plain"}, "weights")
 	b.keep(t, b.experiment, files.NewArtifact{Name: "data.csv", Description: "all data"}, "a,b\n1,2\n")
-	must(b.Projects.CreateSavedView(ctx, domain.System, b.experiment, projects.NewSavedView{Name: "best", Query: "sort=loss"}))(t)
+	must(b.Projects.CreateSavedView(ctx, domain.System, b.experiment, projects.NewSavedView{Name: "best", Query: "sort=loss",
+		Panels: &projects.Layout{Sections: []projects.Section{{Name: "Losses", Panels: []projects.Panel{
+			{ID: "p1", Type: projects.LinePanel, Metrics: []string{"loss", "val/loss"}}}}}}}))(t)
 	m := must(b.Models.CreateModel(ctx, domain.System, b.project, registry.NewModel{Name: "resnet"}))(t).ID
 	v1 := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration, ArtifactID: &weights}))(t).ID
 	v2 := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: child}))(t).ID

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 25;
+PRAGMA user_version = 26;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -106,7 +106,7 @@ CREATE TABLE experiment_view (
     query         TEXT    NOT NULL,
     created_by    TEXT    REFERENCES user (id) ON DELETE SET NULL,
     created_date  INTEGER NOT NULL,
-    updated_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL, panels TEXT,
     UNIQUE (experiment_id, name)
 ) STRICT;
 

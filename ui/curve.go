@@ -94,7 +94,7 @@ func drawnRuns(query url.Values) int {
 // and request the other curves themselves. The URL is "" if the shown curves are unknown or the
 // request is too long for a URL.
 func earlyCurves(query url.Values, runs []run, keys []chartKey) string {
-	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
+	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media", "view"} {
 		if query.Has(name) {
 			return ""
 		}

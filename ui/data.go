@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/goal"
 	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/projects"
@@ -195,28 +197,55 @@ type mistake struct {
 	Wrong *domain.Error `json:"wrong"`
 }
 
-func (s *site) keysData(r *http.Request, actor domain.Actor) (any, error) {
+// namedKey is a parameter or metric. Goal is "minimize" or "maximize" if the metric's definition or
+// name implies which values are better.
+type namedKey struct {
+	search.Key
+	Goal goal.Goal `json:"goal,omitzero"`
+}
+
+// namedKeys returns a page of an experiment's parameters and metrics with the goals of the metrics.
+func namedKeys(db *store.View, experimentID string, q runs.KeyQuery) (domain.List[namedKey], error) {
+	list, err := db.Runs.Keys(experimentID, q)
+	named := domain.List[namedKey]{Data: []namedKey{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
+	if err != nil {
+		return named, err
+	}
+	defined, err := db.Runs.Definitions(experimentID)
+	for _, k := range list.Data {
+		one := namedKey{Key: k}
+		if k.Kind == search.MetricKey {
+			one.Goal = cmp.Or(defined.Of(k.Key).Goal, goal.Of(k.Key))
+		}
+		named.Data = append(named.Data, one)
+	}
+	return named, err
+}
+
+func (s *site) keysData(r *http.Request, actor domain.Actor) (answer any, err error) {
 	query := r.URL.Query()
 	q := runs.KeyQuery{Page: pageOf(query), Part: query.Get("q")}
-	if kind := search.KeyKind(query.Get("kind")); kind == search.MetricKey {
-		var list domain.List[chartKey]
-		err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
-			e, err := db.Projects.Experiment(idOf(r))
-			if err != nil {
-				return err
-			}
-			o, err := db.Projects.Objective(e)
-			if err != nil {
-				return err
-			}
-			list, err = chartKeys(db, e.ID, o, q.Part, query.Has("pattern"), q.Page)
-			return err
-		})
-		return list, err
-	} else if kind != "" {
+	kind := search.KeyKind(query.Get("kind"))
+	if kind != "" {
 		q.Kind = &kind
 	}
-	return s.DB.Runs.Keys(r.Context(), actor, idOf(r), q)
+	err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
+		if kind != search.MetricKey {
+			answer, err = namedKeys(db, idOf(r), q)
+			return err
+		}
+		e, err := db.Projects.Experiment(idOf(r))
+		if err != nil {
+			return err
+		}
+		o, err := db.Projects.Objective(e)
+		if err != nil {
+			return err
+		}
+		answer, err = chartKeys(db, e.ID, o, q.Part, query.Has("pattern"), q.Page)
+		return err
+	})
+	return answer, err
 }
 
 // valuesData returns the parameter values or the tags that the runs of an experiment have.

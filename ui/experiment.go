@@ -157,6 +157,9 @@ func (s *site) first(db *store.View, experimentID string, o *goal.Objective, que
 	var first struct {
 		Rows any                    `json:"rows"`
 		Keys *domain.List[chartKey] `json:"keys"` // null if the search for metric names is invalid
+
+		Panels *projects.Layout `json:"panels,omitzero"`  // layout of the saved view in the query
+		NoView bool             `json:"no_view,omitzero"` // whether the saved view does not exist or can't be read
 	}
 	var runs domain.List[run]
 	switch {
@@ -186,6 +189,15 @@ func (s *site) first(db *store.View, experimentID string, o *goal.Objective, que
 	}
 	if err != nil {
 		return "", "", err
+	}
+	if id := query.Get("view"); id != "" {
+		first.Panels, err = db.Projects.ViewLayout(id)
+		switch bad := web.AsError(err); {
+		case bad != nil && (bad.Code == domain.CodeNotFound || bad.Code == domain.CodeInvalidPayload || bad.Code == domain.CodeProjectPermissionRequired):
+			first.NoView = true
+		case err != nil:
+			return "", "", err
+		}
 	}
 	body, err := json.Marshal(first, json.AllowInvalidUTF8(true), json.EscapeForHTML(true), json.Deterministic(true))
 	return string(body), earlyCurves(query, runs.Data, keys.Data), err

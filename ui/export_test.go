@@ -27,6 +27,7 @@ var served = map[string]bool{
 	"/data/experiment/{id}/values":     true,
 	"/data/experiment/{id}/views":      true,
 	"/data/experiment/{id}/reports":    true,
+	"/data/view/{id}":                  true,
 	"/data/compare":                    true,
 	"/data/experiment/{id}/events":     true,
 	"/data/iteration/{id}/events":      true,

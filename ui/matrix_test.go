@@ -126,6 +126,8 @@ var cells = []cell{
 	{method: "GET", route: "/data/experiment/{id}/reports", path: "/data/experiment/$experiment/reports", needs: "read"},
 	{method: "POST", route: "/data/experiment/{id}/reports", path: "/data/experiment/$experiment/reports", needs: "read create", body: `{"name":"new","chart":{"metrics":["train/loss"]}}`},
 	{method: "POST", route: "/data/report/{id}/charts", path: "/data/report/$report/charts", needs: "read update", body: `{"experiment":"$experiment","metrics":["train/loss"]}`},
+	{method: "GET", route: "/data/view/{id}", path: "/data/view/$view", needs: "read"},
+	{method: "POST", route: "/data/markdown", needs: "user", body: `{"text":"*a*"}`},
 	{method: "PATCH", route: "/data/view/{id}", path: "/data/view/$view", needs: "update", body: `{"name":"new"}`},
 	{method: "DELETE", route: "/data/view/{id}", path: "/data/view/$view", needs: "update"},
 	{method: "POST", route: "/data/tags", needs: "create", body: `{"iterations":["$run"],"value":"new","attach":true}`},

@@ -162,6 +162,8 @@ func (s *site) routes() []route {
 		{"GET", "/data/experiment/{id}/reports", s.viewed(s.reportsData)},
 		{"POST", "/data/experiment/{id}/reports", s.data(s.createReportData)},
 		{"POST", "/data/report/{id}/charts", s.data(s.addChartData)},
+		{"GET", "/data/view/{id}", s.viewed(s.viewData)},
+		{"POST", "/data/markdown", s.data(s.textData)},
 		{"PATCH", "/data/view/{id}", s.data(s.updateViewData)},
 		{"DELETE", "/data/view/{id}", s.data(s.deleteViewData)},
 		{"POST", "/data/tags", s.data(s.tagData)},

@@ -20,6 +20,7 @@ type SavedView struct {
 	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
 	Name         string      `json:"name" db:"name"`
 	Query        string      `json:"query" db:"query"`           // query string of the page's URL
+	HasPanels    bool        `json:"has_panels" db:"has_panels"` // whether the view has a layout, see ViewLayout
 	CreatedBy    *string     `json:"created_by" db:"created_by"` // user name; nil for the command line or a deleted account
 	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
@@ -27,14 +28,16 @@ type SavedView struct {
 
 // NewSavedView holds the arguments of CreateSavedView.
 type NewSavedView struct {
-	Name  string `json:"name"`
-	Query string `json:"query"`
+	Name   string  `json:"name"`
+	Query  string  `json:"query"`
+	Panels *Layout `json:"panels"` // nil for the default layout
 }
 
 // SavedViewPatch holds the fields that UpdateSavedView sets. A nil field is not changed.
 type SavedViewPatch struct {
-	Name  *string `json:"name"`
-	Query *string `json:"query"`
+	Name   *string `json:"name"`
+	Query  *string `json:"query"`
+	Panels *Layout `json:"panels"` // a layout without sections is the default layout
 }
 
 const savedViewColumns = `
@@ -42,6 +45,7 @@ const savedViewColumns = `
 	experiment_view.experiment_id,
 	experiment_view.name,
 	experiment_view.query,
+	experiment_view.panels IS NOT NULL AS has_panels,
 	(SELECT user.username FROM user WHERE user.id = experiment_view.created_by) AS created_by,
 	experiment_view.created_date,
 	experiment_view.updated_date`
@@ -58,10 +62,28 @@ func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID s
 	})
 }
 
+// ViewLayout returns the layout of a saved view. It returns nil if the view has the default
+// layout, and INVALID_PAYLOAD if an import wrote a layout that is invalid. It requires the right
+// to read.
+func (v *View) ViewLayout(id string) (*Layout, error) {
+	if err := allowSavedView(v.tx, v.tx.Actor, id, domain.RightRead); err != nil {
+		return nil, err
+	}
+	var panels *string
+	if err := v.tx.Row(`SELECT panels FROM experiment_view WHERE id = ?`, id).Scan(&panels); err != nil {
+		return nil, domain.OrNotFound(err, "view")
+	}
+	return decodeLayout(panels)
+}
+
 // CreateSavedView saves a view. It returns CONFLICT if the experiment has a view with the same
 // name. It requires the right to create.
 func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimentID string, n NewSavedView) (domain.Created, error) {
 	if err := domain.FirstError(domain.CheckName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
+		return domain.Created{}, err
+	}
+	panels, err := n.Panels.encode()
+	if err != nil {
 		return domain.Created{}, err
 	}
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
@@ -71,9 +93,9 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 		id := domain.NewID()
 		// created_by is NULL for the command line, which has no account.
 		_, err := tx.Exec(`INSERT INTO experiment_view
-			(id, experiment_id, name, query, created_by, created_date, updated_date)
-			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
-			id, experimentID, n.Name, n.Query, actor.UserID, tx.Now, tx.Now)
+			(id, experiment_id, name, query, panels, created_by, created_date, updated_date)
+			VALUES (?, ?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
+			id, experimentID, n.Name, n.Query, panels, actor.UserID, tx.Now, tx.Now)
 		if sqlite.IsDuplicate(err) {
 			return domain.Created{}, errSavedViewExists
 		}
@@ -81,7 +103,7 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 	})
 }
 
-// UpdateSavedView changes the name or the query of a saved view. It returns CONFLICT if the
+// UpdateSavedView changes the name, the query or the layout of a saved view. It returns CONFLICT if the
 // experiment has another view with the new name. It requires the right to update.
 func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string, p SavedViewPatch) error {
 	if p.Name != nil {
@@ -94,6 +116,10 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 			return err
 		}
 	}
+	panels, err := p.Panels.encode()
+	if err != nil {
+		return err
+	}
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
 			return err
@@ -101,8 +127,9 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 		_, err := tx.Exec(`UPDATE experiment_view SET
 				name         = coalesce(?, name),
 				query        = coalesce(?, query),
+				panels       = CASE WHEN ? THEN ? ELSE panels END,
 				updated_date = ?
-			WHERE id = ?`, p.Name, p.Query, tx.Now, id)
+			WHERE id = ?`, p.Name, p.Query, p.Panels != nil, panels, tx.Now, id)
 		if sqlite.IsDuplicate(err) {
 			return errSavedViewExists
 		}

@@ -53,11 +53,13 @@ var experimentKind = &Kind{
 		Name: "experiment_view",
 		From: `FROM experiment_view
 			WHERE experiment_id = :record ORDER BY created_date, id`,
-		Columns: []Column{{"id", ID}, {"name", Name}, {"query", Text}, {"created_date", Any}, {"updated_date", Any}},
-		Content: 4,
+		Columns: []Column{
+			{"id", ID}, {"name", Name}, {"query", Text}, {"created_date", Any}, {"panels", Text}, {"updated_date", Any},
+		},
+		Content: 5,
 		Clear:   `DELETE FROM experiment_view WHERE experiment_id = :record`,
-		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, updated_date)
-			VALUES (:record, :id, :name, :query, :created_date, :updated_date)`,
+		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, panels, updated_date)
+			VALUES (:record, :id, :name, :query, :created_date, :panels, :updated_date)`,
 	}, {
 		Name: "wandb_sweep",
 		From: `FROM wandb_sweep

@@ -62,6 +62,7 @@ export class Actions {
         for (const id of ids) url.searchParams.append('i', id);
         url.searchParams.set('table', state.params); // the page links back to a table with these columns
       }
+      if (path === 'compare' && state.has('view')) url.searchParams.set('view', state.get('view'));
       location.assign(url);
     };
     const baseline = state.get('base') === ids[0];
@@ -104,6 +105,7 @@ export class Actions {
       const url = new URL(`experiment/${experiment}/change`, base);
       if (picked.filter) url.searchParams.set('filter', picked.filter);
       url.hash = part;
+      if (path === 'compare' && state.has('view')) url.searchParams.set('view', state.get('view'));
       location.assign(url);
     };
     const { rights } = this;

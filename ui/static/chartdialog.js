@@ -1,4 +1,5 @@
 // The dialog with the options of a chart.
+import { chartSizes } from './chartoption.js';
 import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { openNameDialog } from './namedialog.js';
@@ -31,7 +32,7 @@ export function openChartDialog(key, { options, set, find, pairs, shown, png, cs
   const scales = [['', 'Same as all charts'], ['linear', 'Linear'], ['log', 'Logarithmic']];
   const y = select('y', 'Y axis', scales);
   const x = select('x', 'X axis', scales);
-  const size = select('size', 'Size', [['', 'Normal'], ['large', 'Large']]);
+  const size = select('size', 'Size', chartSizes);
   const end = (name, label) => el('input', { type: 'number', step: 'any', name, 'aria-label': label, change: range });
   const low = end('low', 'Minimum of the Y axis');
   const high = end('high', 'Maximum of the Y axis');

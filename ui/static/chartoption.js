@@ -4,9 +4,12 @@
 /** axisScales are the scales of the axes of a chart. */
 export const axisScales = ['linear', 'log'];
 
+/** chartSizes are the sizes of a chart with their names. */
+export const chartSizes = [['', 'Small'], ['medium', 'Medium'], ['wide', 'Wide'], ['large', 'Large']];
+
 /**
  * parseChartOptions returns the options of individual charts by metric. x and y are scales, low and high are
- * the range of the Y axis, smooth is a weight, size is 'large', and others lists additional metrics in the
+ * the range of the Y axis, smooth is a weight, size is one of chartSizes, and others lists additional metrics in the
  * chart. A missing option means that the chart uses the setting for all charts.
  * @param {string} text
  * @returns {Map<string, Object>}
@@ -21,7 +24,7 @@ export function parseChartOptions(text) {
       const [name, value] = [part.slice(0, at), part.slice(at + 1)];
       if ((name === 'x' || name === 'y') && axisScales.includes(value)) o[name] = value;
       else if (name === 'smooth' && value >= 0 && value < 1) o.smooth = Number(value);
-      else if (name === 'size' && value === 'large') o.size = value;
+      else if (name === 'size' && value && chartSizes.some(([size]) => size === value)) o.size = value;
       else if (name === 'with' && value !== key) o.others.push(value);
       else if (name === 'range') Object.assign(o, range(value));
     }

@@ -41,6 +41,7 @@ const brushes = new Brushes(state, all);
 const selected = () => (brushes.ranges.size > 0 ? runs.filter((_, r) => brushes.inside(r)) : runs);
 
 const panel = new Panel(document.getElementById('charts'), state, {
+  experiment,
   runs: selected,
   drawn: () => ({ experiment, iterations: selected().map((run) => run.id) }),
   keys: async (q, offset, limit, pattern) => {

@@ -12,11 +12,11 @@ export class Curves {
    * @param {Object} options
    * @param {function(): Object[]} options.runs returns the runs or groups to draw
    * @param {function(): Object} options.groups returns the query of the groups
-   * @param {function(string): Object} options.view returns how to draw the chart of a metric
+   * @param {function(string): Object} options.view returns how to draw the chart with an id
    * @param {function(string): Object} options.of returns the figure of a metric: {key, inSight, curves,
    *   dirty, others, points}. main is set if another figure draws the metric.
    * @param {function(Object)} options.show called when a figure has received curves
-   * @param {?{path: string, request: Object}} options.early curves that the browser requested while it loaded
+   * @param {?function(Curves)} options.early adds the job of the curves that the browser requested while it loaded
    *   the scripts
    * @param {function()} options.gone called when a run was deleted
    * @param {function()} options.renew called when figures have new points
@@ -45,7 +45,8 @@ export class Curves {
    */
   requestMissing() {
     if (this.jobs.length > 0) return; // waiting requests are sent first
-    this.takeEarly();
+    this.early?.(this);
+    this.early = null;
     const runs = this.runs();
     const { most } = this;
     const groups = runs[0]?.group ? { ...this.groups(), most } : null;
@@ -55,7 +56,7 @@ export class Curves {
     for (const f of this.queue) {
       this.queue.delete(f);
       if (!f.inSight) continue;
-      const view = this.view((f.main || f).key);
+      const view = this.view((f.main || f).id);
       const points = pointsPerCurve(runs.length, (f.main || f).large);
       const question = queryKey(view, points, groups);
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
@@ -82,28 +83,6 @@ export class Curves {
     this.startJobs();
   }
 
-  /** takeEarly uses the curves that the browser requested while it loaded the scripts. */
-  takeEarly() {
-    const { path, request } = this.early || {};
-    this.early = null;
-    if (!path) return;
-    const figures = request.keys.map((key) => this.of(key)).filter(Boolean);
-    const lacking = this.runs().filter((r) => request.iterations.includes(r.id));
-    if (figures.length === 0 || lacking.length === 0) return;
-    const { x, against, points } = request;
-    const question = queryKey({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
-    const b = {
-      like: `${question} ${lacking.map((r) => r.id).join(' ')}`,
-      path,
-      figures,
-      lacking,
-      question,
-      view: this.view(),
-    };
-    for (const f of figures) f.flight = b;
-    this.jobs.push(b);
-  }
-
   startJobs() {
     while (this.busy < mostRequests && this.jobs.length > 0) {
       const b = this.jobs.shift();
@@ -126,7 +105,7 @@ export class Curves {
   async load(b) {
     const { path, figures, lacking, question, points, view, groups } = b;
     const body = {
-      keys: figures.map((f) => f.key),
+      keys: [...new Set(figures.map((f) => f.key))], // two figures can draw a metric
       points,
       x: view.x,
       against: view.against,
@@ -211,7 +190,7 @@ export class Curves {
 }
 
 /** queryKey returns the query for curves as text. Curves can be shared only if their queries are equal. */
-const queryKey = (view, points, groups) =>
+export const queryKey = (view, points, groups) =>
   JSON.stringify([
     view.x,
     view.against,

@@ -1,4 +1,4 @@
-// The styles of the dialogs, which pages do not need initially.
+// The styles of the dialogs and of layouts, which pages do not need initially.
 import { el } from './dom.js';
 
 document.head.append(

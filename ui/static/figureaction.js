@@ -5,17 +5,33 @@ import { openEnlargedChart } from './enlargedchart.js';
 import { groupBySplit } from './metricsplit.js';
 import { openReportDialog } from './reportdialog.js';
 
-/** setter returns a function that changes the options of a chart. */
-const setter = ({ state }, key) => (changes) =>
-  state.set({ charts: changeChartOptions(state.get('charts'), key, changes) });
+/** setter returns a function that changes the options of a chart. The layout holds the metrics of an added panel. */
+const setter = ({ state, figures }, id) => (changes) => {
+  const { panel } = figures.get(id) ?? {};
+  const { others, ...rest } = changes;
+  if (panel && others) {
+    const item = { ...panel, metrics: [panel.metrics[0], ...others] };
+    const sections = state.layout.sections.map((s) => ({
+      ...s,
+      panels: s.panels.map((p) => (p.id === panel.id ? item : p)),
+    }));
+    state.setLayout({ sections });
+  }
+  if (!panel || Object.keys(rest).length > 0)
+    state.set({ charts: changeChartOptions(state.get('charts'), id, panel ? rest : changes) });
+};
 
 /** openOptions opens the dialog with the options of a chart of the panel. */
-export function openOptions(panel, key) {
-  const f = panel.figures.get(key);
+export function openOptions(panel, id) {
+  const f = panel.figures.get(id);
   if (!f) return;
+  const { key } = f;
   panel.dialog = openChartDialog(key, {
-    options: () => ({ others: [], ...panel.options.get(key) }),
-    set: setter(panel, key),
+    options: () => {
+      const { panel: item } = panel.figures.get(id) ?? {};
+      return { others: [], ...panel.options.get(id), ...(item && { others: item.metrics.slice(1) }) };
+    },
+    set: setter(panel, id),
     find: async (q) => {
       const found = await panel.keys(q, 0, 50);
       const there = new Set([key, ...f.others.map((o) => o.key)]);
@@ -38,7 +54,7 @@ const saveChart = async (as, chart, key) => (await import('./chartexport.js'))[a
 
 /** addToReport opens the dialog that adds a chart to a report. */
 function addToReport(panel, f) {
-  const { logx, logy, outliers } = panel.view(f.key);
+  const { logx, logy, outliers } = panel.view(f.id);
   const log = (is) => (is ? 'log' : '');
   openReportDialog({
     ...panel.drawn(),
@@ -50,20 +66,22 @@ function addToReport(panel, f) {
 }
 
 /** enlarge shows a chart of the panel in a dialog, with more points than on the page. */
-export function enlarge(panel, key) {
-  const f = panel.figures.get(key);
+export function enlarge(panel, id) {
+  const f = panel.figures.get(id);
   if (!f || panel.big) return;
-  const set = setter(panel, key);
-  panel.big = openEnlargedChart(key, panel.chartCallbacks(key), {
+  const { key } = f;
+  const set = setter(panel, id);
+  panel.big = openEnlargedChart(key, panel.chartCallbacks(id), {
     closed: () => { panel.big = null; },
-    view: () => panel.view(key),
+    view: () => panel.view(id),
     set,
     reset: () => {
       set({ low: null, high: null });
       panel.state.set({ [panel.zoomName(key)]: null });
     },
-    options: () => openOptions(panel, key),
+    options: () => openOptions(panel, id),
   });
+  panel.big.id = id;
   panel.setCompanions(panel.big, f.others.map((o) => o.key));
   panel.curves.request(panel.big);
 }

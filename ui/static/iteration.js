@@ -1,13 +1,13 @@
-// The page of a run: its charts, and updates while the run is running.
+// The page of a run: its charts, and requests for updates while the run is running.
 import './artifact.js';
 import { copyText } from './clipboard.js';
-import { count, number, timeAgo } from './format.js';
+import { timeAgo } from './format.js';
 import { followChanges } from './live.js';
 import { metricMatcher } from './metricsearch.js';
 import { Panel } from './panel.js';
-import { fetchData, fetchSignedIn, hasUnsavedInput } from './request.js';
+import { fetchData } from './request.js';
 import { State } from './state.js';
-import { latestOnly, throttle } from './timing.js';
+import { throttle } from './timing.js';
 
 const { iteration, experiment, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
@@ -15,6 +15,7 @@ const summary = (query = '') => fetchData(`iteration/${iteration}/summary${query
 
 const state = new State();
 const panel = new Panel(document.getElementById('charts'), state, {
+  experiment,
   runs: () => [run],
   mark: () => Number(document.getElementById('diagnosis')?.dataset.step || NaN) || null,
   drawn: () => ({ experiment, iterations: [iteration] }),
@@ -50,31 +51,17 @@ const showMedia = throttle(200, async () => {
 });
 showMedia();
 
-/**
- * update requests the page again and applies the differences. Existing elements stay, so open details, the focus
- * and the scroll position are preserved.
- */
-async function update() {
-  const url = new URL(location.href);
-  if (document.getElementById('environment')) url.searchParams.set('known', '1');
-  const answer = await fetchSignedIn(url, {
-    headers: { 'HX-Request': 'true', 'HX-Target': '#iteration', 'HX-Current-URL': location.href },
-  });
-  const text = await answer.text();
-  const problem = document.getElementById('problem');
-  if (!answer.ok) {
-    problem.innerHTML = text; // HTML from the server
-    return;
-  }
-  const root = document.getElementById('iteration');
-  // Open forms and typed text must not be replaced.
-  const edits = root.querySelector('.edits');
-  edits.toggleAttribute('hx-morph-skip', Boolean(edits.querySelector('[open]')));
-  for (const details of edits.children) details.toggleAttribute('hx-morph-skip', hasUnsavedInput(details));
-  await htmx.swap({ text, target: root, sourceElement: root, swap: 'outerMorph' });
-  for (const field of document.querySelectorAll('[data-filters]')) filter(field);
-  showMedia();
-}
+/** updates returns the functions that update the page. Their script is loaded when the run changes. */
+let loading;
+const updates = () => {
+  loading ??= import('./iterationupdate.js').then(({ pageUpdates }) =>
+    pageUpdates(iteration, () => {
+      for (const field of document.querySelectorAll('[data-filters]')) filter(field);
+      showMedia();
+    }));
+  return loading;
+};
+const renew = async () => (await updates()).renew();
 
 // Keep the age of a stop request current.
 setInterval(() => {
@@ -82,52 +69,6 @@ setInterval(() => {
   if (time) time.textContent = timeAgo(Date.parse(time.dateTime));
 }, 5000);
 
-let updating = false;
-let again = false;
-const renew = throttle(700, async () => {
-  again = true;
-  if (updating) return;
-  updating = true;
-  while (again) {
-    again = false;
-    await update().catch((error) => { document.getElementById('problem').textContent = error.message; });
-  }
-  updating = false;
-});
-
-/** gained holds the metrics whose rows in the table are outdated. */
-const gained = new Set();
-const unanswered = new Set(); // metrics with a pending request
-const mostRetold = 50; // if more metrics are outdated, the whole page is requested
-const summaryOf = latestOnly(summary);
-const retell = throttle(2000, async () => {
-  if (gained.size > mostRetold) {
-    gained.clear();
-    renew();
-    return;
-  }
-  for (const key of gained) unanswered.add(key);
-  gained.clear();
-  const query = new URLSearchParams([...unanswered].map((key) => ['key', key]));
-  // The event stream reports errors to the user.
-  const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} }));
-  unanswered.clear();
-  if (updating) { // the response that is being loaded might be older than this change
-    for (const key of Object.keys(metrics)) gained.add(key);
-    retell();
-  }
-  const rows = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr) => [tr.dataset.metric, tr]));
-  for (const [key, m] of Object.entries(metrics)) {
-    const cells = [[m.last, m.last_step], [m.min, m.min_step], [m.max, m.max_step], [m.mean]];
-    const [, ...tds] = rows.get(key)?.children ?? [];
-    cells.forEach(([value, step], i) => {
-      if (!tds[i]) return;
-      tds[i].textContent = number(value);
-      if (step != null) tds[i].title = `step ${count(step)}`;
-    });
-    tds.at(-1)?.replaceChildren(count(m.count));
-  }
-});
 // The page is requested to update the run's duration and last-seen time.
 const renewSometimes = throttle(60_000, renew);
 
@@ -173,8 +114,7 @@ followChanges(`iteration/${iteration}`, cursor, {
     )
       renew();
     else renewSometimes();
-    for (const s of series) gained.add(s.key);
-    if (series.length > 0) retell();
+    if (series.length > 0) updates().then(({ retell }) => retell(series.map((s) => s.key)));
     panel.markGrown(series);
   },
   reset: async () => {

@@ -76,3 +76,17 @@ export function openNameDialog(title, find, chosen) {
   dialog.showModal();
   show();
 }
+
+/**
+ * openMetricDialog opens a dialog in which the user chooses a metric.
+ * @param {string} title
+ * @param {function} keys returns metrics, like options.keys of Panel
+ * @param {function(string)} chosen called with the name of the metric
+ */
+export function openMetricDialog(title, keys, chosen) {
+  const find = async (q) => {
+    const found = await keys(q, 0, 50);
+    return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
+  };
+  openNameDialog(title, find, ({ name }) => chosen(name));
+}

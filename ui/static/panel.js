@@ -6,12 +6,27 @@ import { el, isolated } from './dom.js';
 import { count, pointCount, round, toNumber } from './format.js';
 import { groupBySplit } from './metricsplit.js';
 import { PanelBar } from './panelbar.js';
+import { panelID, sectionOf } from './panelid.js';
 import { throttle } from './timing.js';
 
 const keysAtOnce = 60;
 const systemGroup = 'system'; // this group is collapsed by default
 const firstCharts = 6; // charts that are loaded before the browser reports which are visible
 const [normalHeight, largeHeight] = [176, 360]; // heights of charts
+const sizes = ['medium', 'wide', 'large']; // sizes of charts other than the default
+
+/** defaultSections returns the sections of metrics without a layout, as described in layout.js. */
+function defaultSections(keys) {
+  const all = Map.groupBy(keys, sectionOf);
+  return [...all].map(([prefix, some]) => ({
+    name: '',
+    prefix,
+    panels: some.map((key) => ({ type: 'metric', metrics: [key] })),
+  }));
+}
+
+/** contentOf returns a text that is equal for panels that have the same figure. */
+const contentOf = (panel) => JSON.stringify({ ...panel, metrics: panel.metrics?.[0] });
 
 /** Panel shows a chart for each metric, in groups. A chart is drawn when it becomes visible. */
 export class Panel {
@@ -26,26 +41,30 @@ export class Panel {
    *   their values
    * @param {function(): Object} options.groups returns the query of the groups
    * @param {?Object} options.first first page of the keys
-   * @param {?{path: string, request: Object}} options.early curves that the browser requested while it loaded
-   *   the scripts
+   * @param {?function} options.early as for Curves
    * @param {HTMLElement[]} [options.lead] elements at the beginning of the bar
    * @param {function()} options.gone called when a run was deleted
    * @param {function(): string} options.idle returns the reason why no run is drawn, if there is one
    * @param {function(): ?number} options.mark returns the step that charts over steps mark, if there is one
    * @param {function(): Object} options.drawn returns the runs for a report, as an argument of openReportDialog
+   * @param {string} options.experiment id of the experiment
+   * @param {function()} [options.saveView] opens the dialog with the saved views. Without it, the user can't change
+   *   the layout.
+   * @param {boolean} [options.noView] whether the saved view in the address does not exist
    */
-  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, mark, drawn }) {
-    Object.assign(this, { root, state, keys, runs, first, idle, mark, drawn });
-    this.figures = new Map(); // figures by key
-    this.companions = new Map(); // metrics that other figures draw, by key
+  constructor(root, state, options) {
+    const { keys, runs, groups, first, early, lead = [], gone, idle, mark, drawn } = options;
+    const { experiment, saveView, noView } = options;
+    Object.assign(this, { root, state, keys, runs, first, idle, mark, drawn, experiment, saveView, noView });
+    this.figures = new Map(); // figures by id: the metric, or the id of a panel
     this.highlight = '';
     this.curves = new Curves({
       runs,
       groups,
       early,
       gone,
-      view: (key) => this.view(key),
-      of: (key) => this.figureOf(key),
+      view: (id) => this.view(id),
+      of: (key) => this.drawing().find((f) => f.key === key),
       show: (f) => this.show(f),
       renew: () => this.renew(),
     });
@@ -55,17 +74,41 @@ export class Panel {
       view: () => this.view(),
       fit: () => this.resetZoom(),
       fits: () => !this.zoomed && ![...this.options.values()].some((o) => o.low != null),
+      arrange: saveView && (() => this.toggleArranger()),
     });
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
     this.wrong = el('p', { class: 'message', role: 'alert', 'data-testid': 'pattern-wrong' });
     this.places = el('div', { class: 'groups' });
-    root.replaceChildren(
-      this.bar.root,
-      el('div', { class: 'scroll' }, this.bar.finding, this.wrong, this.note, this.places)
+    this.changed = el('p', { class: 'changed', 'data-testid': 'layout-changed' });
+    this.scroller = el(
+      'div',
+      { class: 'scroll' },
+      this.bar.finding,
+      this.wrong,
+      this.note,
+      this.changed,
+      this.places
     );
+    root.replaceChildren(this.bar.root, this.scroller);
     this.seen = new IntersectionObserver((entries) => this.setInSight(entries), { rootMargin: '200px' });
     this.listen();
+    if (state.layout || state.changedLayout !== undefined || state.has('view')) this.loadLayout();
+    else this.listMetrics();
+  }
+
+  /** loadLayout loads the script for layouts, and then shows the metrics. */
+  async loadLayout() {
+    this.layouts = await import('./layout.js');
+    await this.layouts.begin(this);
     this.listMetrics();
+  }
+
+  /** toggleArranger shows or hides the controls that change the layout. */
+  async toggleArranger() {
+    const { Arranger } = await import('./arrange.js');
+    this.layouts ??= await import('./layout.js');
+    this.arranger ??= new Arranger(this);
+    this.arranger.toggle();
   }
 
   get zoomed() {
@@ -124,7 +167,10 @@ export class Panel {
       this.bar.show();
       const any = (...names) => names.some((n) => detail.has(n));
       if (any('m') || (any('pattern') && this.state.has('m'))) this.listMetrics();
-      else if (any('together', 'pins') || (any('charts') && JSON.stringify([...this.together]) !== this.arranged))
+      else if (
+        any('together', 'pins', 'layout') ||
+        (any('charts') && JSON.stringify([...this.together]) !== this.arranged)
+      )
         this.arrangeFigures();
       if (any('charts')) this.setSizes();
       if (any('logy', 'smooth', 'trim', 'charts')) this.paint();
@@ -142,13 +188,15 @@ export class Panel {
     return key.startsWith(`${systemGroup}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
   }
 
-  view(key = '') {
+  /** view returns how to draw the chart with an id. */
+  view(id = '') {
     const { state } = this;
+    const key = this.figures.get(id)?.key ?? id;
     const [from, to] = state.get(this.zoomName(key), '~').split('~').map(Number.parseFloat);
     const zoomed = Number.isFinite(from) && Number.isFinite(to) && from < to;
     const x = state.get('x');
     const against = x.startsWith('metric:') ? x.slice('metric:'.length) : '';
-    const o = this.options.get(key) ?? {};
+    const o = this.options.get(id) ?? {};
     const log = (scale, all) => (scale ? scale === 'log' : state.has(all));
     return {
       x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step',
@@ -197,7 +245,10 @@ export class Panel {
 
   /** arrangeFigures puts the figures into their groups. Existing figures are reused. */
   arrangeFigures() {
-    const groups = new Map();
+    if (this.state.layout && !this.layouts) {
+      this.loadLayout();
+      return;
+    }
     this.bar.pairing.hidden = groupBySplit(this.names).size === 0;
     const paired = this.together;
     this.arranged = JSON.stringify([...paired]);
@@ -207,30 +258,47 @@ export class Panel {
       this.state.has('pattern') && part ? (key) => this.names.includes(key) : (key) => key.toLowerCase().includes(part);
     const pinned = this.pins.filter((key) => !inside.has(key) && sought(key));
     const charts = [...pinned, ...this.names.filter((key) => !inside.has(key) && !pinned.includes(key))];
-    for (const key of charts.slice(pinned.length)) {
-      const slash = key.indexOf('/');
-      const group = slash > 0 ? key.slice(0, slash) : '';
-      groups.set(group, [...(groups.get(group) || []), key]);
-    }
-    for (const [key, f] of this.figures) {
-      if (!charts.includes(key)) this.removeFigure(key, f);
+    const all = this.listed >= this.total && !part;
+    const there = (panel) => {
+      const id = panelID(panel);
+      if (panel.type !== 'metric') return !part || this.layouts.panelTitle(panel).toLowerCase().includes(part);
+      return !inside.has(id) && !pinned.includes(id) && sought(id) && (!all || this.names.includes(id));
+    };
+    this.arrangedKeys = charts.slice(pinned.length);
+    const usual = defaultSections(this.arrangedKeys);
+    this.sections = this.layouts?.arrange(this.state.layout, usual, there) ?? usual;
+    const wanted = new Map([
+      ...pinned.map((key) => [key, { type: 'metric', metrics: [key] }]),
+      ...this.sections.flatMap((s) => s.panels.map((panel) => [panelID(panel), panel])),
+    ]);
+    for (const [id, f] of this.figures) {
+      const panel = wanted.get(id);
+      if (!panel || f.content !== contentOf(panel)) this.removeFigure(id, f);
+      else if (f.panel) f.panel = panel;
     }
     const folded = new Set(this.state.get('fold', systemGroup).split('\n').filter(Boolean));
-    this.companions.clear();
-    for (const key of charts) this.setCompanions(this.figure(key), paired.get(key) || []);
+    for (const [id, panel] of wanted) {
+      const f = this.figure(id, panel);
+      if (!f.own) this.setCompanions(f, panel.type === 'line' ? panel.metrics.slice(1) : paired.get(id) || []);
+    }
     const focused = document.activeElement;
-    const all = [...groups].map(([group, keys]) => ({
-      name: group || 'Others',
-      keys,
-      title: groups.size > 1 || group ? isolated(group || 'Others') : 'Metrics',
-    }));
-    if (pinned.length > 0) all.unshift({ name: '', keys: pinned, title: 'Pinned' });
-    const parts = all.map(({ name, keys, title }) => {
+    const groups = this.sections
+      .filter((s) => s.panels.length > 0 || s.prefix === undefined || this.arranger?.on)
+      .map((s) => ({
+        section: s,
+        name: s.prefix === undefined ? `section:${s.name}` : s.prefix || 'Others',
+        panels: s.panels,
+        title: this.sections.length > 1 || s.prefix || s.name ? isolated(s.name || s.prefix || 'Others') : 'Metrics',
+      }));
+    if (pinned.length > 0)
+      groups.unshift({ name: '', panels: pinned.map((key) => wanted.get(key)), title: 'Pinned' });
+    const parts = groups.map(({ section, name, panels, title }) => {
       const details = el(
         'details',
         { open: !name || !folded.has(name), 'data-pinned': !name, id: name === systemGroup && systemGroup },
-        el('summary', {}, title, el('span', { class: 'count' }, String(keys.length))),
-        el('div', { class: 'figures' }, ...keys.map((k) => this.figure(k).root)));
+        el('summary', {}, title, el('span', { class: 'count' }, String(panels.length))),
+        el('div', { class: 'figures' }, ...panels.map((panel) => this.figures.get(panelID(panel)).root)));
+      if (section) details.section = section;
       details.addEventListener('toggle', () => {
         if (!name) return;
         if (details.open) folded.delete(name);
@@ -254,45 +322,57 @@ export class Panel {
         el('p', { class: 'nothing' }, this.state.get('m') ? 'No metrics match.' : 'No metrics have been logged yet.')
       );
     this.places.replaceChildren(...parts);
-    for (const [key, f] of this.figures) f.pinned.setAttribute('aria-pressed', String(pinned.includes(key)));
+    for (const [id, f] of this.figures) f.pinned?.setAttribute('aria-pressed', String(pinned.includes(id)));
     this.setSizes();
+    this.layouts?.showNote(this);
+    this.arranger?.show();
     if (this.places.contains(focused)) focused.focus({ preventScroll: true });
     this.requestFirst();
   }
 
-  figure(key) {
-    if (this.figures.has(key)) return this.figures.get(key);
-    const f = { key, others: [], curves: new Map(), dirty: new Set(), inSight: false };
+  /** figure returns the figure of a panel. It creates the figure if necessary. */
+  figure(id, panel) {
+    if (this.figures.has(id)) return this.figures.get(id);
+    const named = panel.type !== 'metric';
+    const title = named ? this.layouts.panelTitle(panel) : id;
+    const f = { id, title, others: [], curves: new Map(), dirty: new Set(), inSight: false };
+    f.key = panel.metrics?.[0] ?? '';
+    f.content = contentOf(panel);
+    if (named) f.panel = panel;
+    f.own = named && panel.type !== 'line'; // it has no curves
     f.points = el('span', { class: 'count', 'data-testid': 'points' });
     f.ends = el('span', { class: 'count ends', 'data-testid': 'ends' });
     f.beyond = el('span', { class: 'beyond', 'data-testid': 'beyond' });
     f.box = el('div', { class: 'plot' });
     const act = (label, fn) =>
-      el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
+      el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${title}`, click: fn }, label);
     f.with = el('span', { class: 'count', 'data-testid': 'with' });
     f.root = el(
       'figure',
-      { 'data-key': key, 'data-testid': 'chart' },
+      { 'data-key': id, 'data-testid': 'chart' },
       el(
         'figcaption',
         {},
-        isolated(key, 'name'),
+        isolated((!panel.title && f.key) || title, 'name'),
         f.with,
         f.points,
-        el(
-          'span',
-          { class: 'acts' },
-          (f.pinned = act('Pin', () => this.pin(key))),
-          act('Options', () => this.openOptions(key)),
-          act('Enlarge', () => this.enlarge(key))
-        ),
+        !f.own &&
+          el(
+            'span',
+            { class: 'acts' },
+            !named && (f.pinned = act('Pin', () => this.pin(id))),
+            act('Options', () => this.openOptions(id)),
+            act('Enlarge', () => this.enlarge(id))
+          ),
         f.ends,
         f.beyond
       ),
       f.box
     );
-    f.chart = new Chart(f.box, key, normalHeight, this.chartCallbacks(key));
-    this.figures.set(key, f);
+    f.chart = f.own
+      ? this.layouts.lazyPanel(this, f, normalHeight)
+      : new Chart(f.box, title, normalHeight, this.chartCallbacks(id));
+    this.figures.set(id, f);
     this.seen.observe(f.root);
     return f;
   }
@@ -304,10 +384,10 @@ export class Panel {
 
   /** setSizes applies the selected size to each chart. */
   setSizes() {
-    for (const [key, f] of this.figures) {
-      const wide = this.options.get(key)?.size === 'large';
-      f.root.classList.toggle('large', wide);
-      f.chart.setHeight(wide ? largeHeight : normalHeight);
+    for (const [id, f] of this.figures) {
+      const size = this.options.get(id)?.size;
+      for (const name of sizes) f.root.classList.toggle(name, name === size);
+      f.chart.setHeight(size === 'large' ? largeHeight : normalHeight);
     }
   }
 
@@ -315,8 +395,8 @@ export class Panel {
   setCompanions(f, keys) {
     const before = f.others || [];
     f.others = keys.map((key) => before.find((o) => o.key === key) || companionOf(f, key));
-    for (const o of f.others) if (!f.large) this.companions.set(o.key, o);
     f.with?.replaceChildren(
+      f.panel?.title && keys.length > 0 ? isolated(f.key) : '',
       ...f.others.map((o, i) =>
         el(
           'span',
@@ -331,18 +411,26 @@ export class Panel {
     if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.curves.request(f);
   }
 
-  /** figureOf returns the figure with the curves of a metric. The enlarged figure is ignored. */
-  figureOf(key) {
-    return this.figures.get(key) || this.companions.get(key);
+  /** drawing returns the objects that hold the curves of a metric: the figures, and their additional metrics. */
+  drawing() {
+    const figures = this.big ? [...this.figures.values(), this.big] : [...this.figures.values()];
+    return figures.flatMap((f) => [f, ...f.others]);
   }
 
-  chartCallbacks(key) {
+  /** request requests what a figure lacks. */
+  request(f) {
+    if (f.own) f.chart.update();
+    else this.curves.request(f);
+  }
+
+  chartCallbacks(id) {
+    const name = () => this.zoomName(this.figures.get(id)?.key ?? id);
     return {
       zoom: ({ x, y }) => {
         const changes = {};
-        if (x !== undefined) changes[this.zoomName(key)] = x && x.join('~');
+        if (x !== undefined) changes[name()] = x && x.join('~');
         if (y !== undefined)
-          changes.charts = options.changeChartOptions(this.state.get('charts'), key, {
+          changes.charts = options.changeChartOptions(this.state.get('charts'), id, {
             low: y?.[0] ?? null,
             high: y?.[1] ?? null,
           });
@@ -350,7 +438,7 @@ export class Panel {
       },
       hover: (x, source) => {
         for (const f of this.figures.values()) {
-          if (f.inSight && f.chart !== source && this.zoomName(f.key) === this.zoomName(key)) f.chart.showCursor(x);
+          if (f.inSight && !f.own && f.chart !== source && this.zoomName(f.key) === name()) f.chart.showCursor(x);
         }
       },
     };
@@ -365,7 +453,7 @@ export class Panel {
     for (const f of [...this.figures.values()].slice(0, firstCharts)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
       f.inSight = true; // assumed until the browser reports which are visible
-      this.curves.request(f);
+      this.request(f);
     }
     this.curves.requestMissing();
   }
@@ -382,7 +470,7 @@ export class Panel {
       if (!f) continue;
       f.visible = entry.isIntersecting;
       f.inSight = f.visible;
-      if (f.inSight) this.curves.request(f);
+      if (f.inSight) this.request(f);
       if (f.inSight) f.chart.highlightCurve(this.highlight);
     }
   }
@@ -390,7 +478,7 @@ export class Panel {
   /** refresh requests curves again if the visible charts need other or finer curves. */
   refresh() {
     this.note.textContent = this.noteText();
-    for (const f of this.figures.values()) if (f.inSight) this.curves.request(f);
+    for (const f of this.figures.values()) if (f.inSight) this.request(f);
     if (this.big) this.curves.request(this.big);
   }
 
@@ -420,14 +508,11 @@ export class Panel {
 
   /** markGrown marks curves whose series have new points. */
   markGrown(series) {
-    for (const s of series) {
-      for (const f of [
-        this.figureOf(s.key),
-        ...[this.big, ...(this.big?.others || [])].filter((b) => b?.key === s.key),
-      ])
-        f?.dirty.add(s.iteration_id).add('group');
-    }
-    if (series.some((s) => !this.figureOf(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
+    const figures = Map.groupBy(this.drawing(), (f) => f.key);
+    for (const s of series) for (const f of figures.get(s.key) ?? []) f.dirty.add(s.iteration_id).add('group');
+    const known = new Set(this.names);
+    if (series.some((s) => !known.has(s.key)) && known.size >= (this.total || 0)) this.relist();
+    for (const f of this.figures.values()) if (f.own) f.chart.markGrown();
     this.curves.renewLater();
   }
 
@@ -458,7 +543,7 @@ export class Panel {
         all += c.count;
       }
     }
-    const view = this.view(f.key);
+    const view = this.view(f.id);
     f.chart.draw(curves, view);
     const { left, none, beyond } = f.chart;
     if (f.outside !== beyond) {

@@ -13,8 +13,9 @@ export class PanelBar {
    * @param {function(): Object} options.view returns how charts are drawn
    * @param {function()} options.fit resets the zoom of all charts
    * @param {function(): boolean} options.fits reports whether all charts show their full range
+   * @param {function()} [options.arrange] shows or hides the controls that change the layout
    */
-  constructor(state, { lead, keys, view, fit, fits }) {
+  constructor(state, { lead, keys, view, fit, fits, arrange }) {
     Object.assign(this, { state, keys, view, fits });
     this.boxes = [];
     const option = (name, label) => {
@@ -87,6 +88,20 @@ export class PanelBar {
       { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: fit },
       'Reset zoom'
     );
+    this.arranging = el(
+      'button',
+      {
+        type: 'button',
+        class: 'plain',
+        'aria-pressed': 'false',
+        'data-testid': 'arrange',
+        click: () => {
+          this.arranging.closest('details').open = false;
+          arrange();
+        },
+      },
+      'Edit panels'
+    );
     this.pairing = option('together', 'Train and val together');
     this.finding = el('span', { class: 'finding' }, this.search, this.pattern);
     this.root = el(
@@ -101,7 +116,8 @@ export class PanelBar {
         option('logy', 'log y'),
         this.pairing,
         this.outliers,
-        el('label', {}, 'Smoothing', this.weight)
+        el('label', {}, 'Smoothing', this.weight),
+        ...(arrange ? [this.arranging] : [])
       ),
       this.reset
     );
@@ -137,10 +153,7 @@ export class PanelBar {
       set(value);
       return;
     }
-    const { openNameDialog } = await import('./namedialog.js');
-    openNameDialog('Horizontal axis', async (q) => {
-      const found = await this.keys(q, 0, 50);
-      return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
-    }, ({ name }) => set(`metric:${name}`));
+    const { openMetricDialog } = await import('./namedialog.js');
+    openMetricDialog('Horizontal axis', this.keys, (name) => set(`metric:${name}`));
   }
 }

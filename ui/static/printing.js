@@ -11,7 +11,7 @@ export function request(panel) {
     .slice(0, mostCharts);
   for (const f of figures) {
     f.inSight = true; // until they are printed
-    panel.curves.request(f);
+    panel.request(f);
   }
   return figures;
 }

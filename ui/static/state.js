@@ -23,12 +23,35 @@ export class State extends EventTarget {
   constructor() {
     super();
     this.params = new URLSearchParams(location.search);
+    this.savedLayout = null; // layout of the saved view in the address
+    this.changedLayout = history.state?.layout;
     addEventListener('popstate', () => {
       const before = this.params;
       this.params = new URLSearchParams(location.search);
       const names = new Set([...before.keys(), ...this.params.keys()]);
-      this.dispatchChange([...names].filter((n) => before.get(n) !== this.params.get(n)));
+      const changed = [...names].filter((n) => before.get(n) !== this.params.get(n));
+      const other = JSON.stringify(history.state?.layout) !== JSON.stringify(this.changedLayout);
+      this.changedLayout = history.state?.layout;
+      this.dispatchChange(other ? [...changed, 'layout'] : changed);
     });
+  }
+
+  /** layout returns the layout of the charts, null for the default layout. See layout.js. */
+  get layout() {
+    return this.changedLayout === undefined ? this.savedLayout : this.changedLayout;
+  }
+
+  /**
+   * setLayout changes the layout of the charts. A layout is too long for an address, so it is in the entry of the
+   * browser's history until it is saved in a view.
+   * @param {?Object} [layout] null for the default layout, undefined for the layout of the saved view
+   * @param {Object} [changes] as for set
+   */
+  setLayout(layout, changes = {}) {
+    this.changedLayout = layout;
+    history.pushState({ ...history.state, layout }, '', location.href);
+    this.dispatchChange(['layout']);
+    this.set(changes);
   }
 
   get(name, otherwise = '') {

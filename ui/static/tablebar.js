@@ -65,7 +65,7 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
       type: 'button',
       class: 'plain',
       'data-testid': 'views',
-      click: async () => (await import('./viewdialog.js')).openViewDialog(experiment, rights),
+      click: async () => (await import('./viewdialog.js')).openViewDialog(experiment, rights, state),
     },
     'Saved views'
   );

@@ -7,6 +7,14 @@ import { fixedDecimals, timeAgo, count, toNumber, duration, timestamp, number } 
 
 const indent = 20; // pixels per level
 
+/** runURL returns the address of a run's page. The page shows the panels of the saved view in the present address. */
+function runURL(id) {
+  const url = new URL(`iteration/${id}`, base);
+  const view = new URLSearchParams(location.search).get('view');
+  if (view) url.searchParams.set('view', view);
+  return url;
+}
+
 /**
  * tableRow returns the row of a run or a group. If run is null, it returns a placeholder for a row that is not
  * loaded yet.
@@ -51,7 +59,7 @@ export function tableRow(layout, run, { index, depth }, { shown, color, dash, pi
       ? groupLabel(run)
       : el(
           'a',
-          { href: new URL(`iteration/${run.id}`, base), 'data-part': 'open', title: run.name },
+          { href: runURL(run.id), 'data-part': 'open', title: run.name },
           runName(run.name, layout.prefix)
         ),
     run.id === baseline?.id && el('span', { class: 'tag' }, 'baseline'),

@@ -2,16 +2,21 @@
 import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { timeAgo } from './format.js';
+import { markSaved } from './layoutchange.js';
 import { fetchData } from './request.js';
 
 /**
  * openViewDialog opens the dialog with the saved views of an experiment.
  * @param {string} experiment id of the experiment
  * @param {{create: string, update: string}} rights
+ * @param {import('./state.js').State} state
  */
-export function openViewDialog(experiment, rights) {
+export function openViewDialog(experiment, rights, state) {
   const path = `experiment/${experiment}/views`;
-  const here = location.search.slice(1);
+  const params = new URLSearchParams(state.params);
+  params.delete('view'); // the view with the layout
+  const here = params.toString();
+  const panels = state.layout;
   const list = el('ul', { class: 'views', 'aria-label': 'Views' });
   const wrong = el('p', { class: 'message', role: 'alert' });
   const name = el('input', {
@@ -55,13 +60,17 @@ export function openViewDialog(experiment, rights) {
     const button = (label, fn) =>
       el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${v.name}`, click: fn }, label);
     const li = el('li', { 'data-testid': 'view' });
+    const link = [v.query, v.has_panels && `view=${v.id}`].filter(Boolean).join('&');
+    const current =
+      v.query === here &&
+      (v.has_panels ? state.get('view') === v.id && state.changedLayout === undefined : !state.layout);
     const acts = [
       el(
         'a',
         {
-          href: v.query ? `?${v.query}` : location.pathname,
+          href: link ? `?${link}` : location.pathname,
           class: 'name',
-          'aria-current': v.query === here && 'true',
+          'aria-current': current && 'true',
         },
         isolated(v.name)
       ),
@@ -70,7 +79,7 @@ export function openViewDialog(experiment, rights) {
         { class: 'count' },
         `${v.created_by ? `${v.created_by}, ` : ''}${timeAgo(Date.parse(v.updated_date))}`
       ),
-      rights.update && v.query !== here && button('Overwrite', () => change({ query: here })),
+      rights.update && !current && button('Overwrite', () => overwrite(v)),
       rights.update && button('Rename', () => rename(li, v, change)),
       rights.update &&
         button('Delete', () => {
@@ -85,6 +94,12 @@ export function openViewDialog(experiment, rights) {
     li.append(...acts.filter(Boolean));
     return li;
   }
+
+  const overwrite = (v) =>
+    act(async () => {
+      await fetchData(`view/${v.id}`, { method: 'PATCH', body: { query: here, panels: panels ?? { sections: [] } } });
+      markSaved(state, v.id);
+    });
 
   function rename(li, v, change) {
     const field = el('input', { name: 'view-rename', 'aria-label': `Name of ${v.name}`, maxlength: 250 });
@@ -117,7 +132,8 @@ export function openViewDialog(experiment, rights) {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     act(async () => {
-      await fetchData(path, { body: { name: name.value.trim(), query: here } });
+      const { id } = await fetchData(path, { body: { name: name.value.trim(), query: here, panels } });
+      markSaved(state, id);
       name.value = '';
     });
   });

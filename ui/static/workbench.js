@@ -3,6 +3,7 @@ import { base } from './base.js';
 import { parseColors, assignColors, runDashes } from './color.js';
 import * as columns from './columnname.js';
 import { el } from './dom.js';
+import { earlyCurves } from './early.js';
 import { showFilterError, showEmptyTable } from './filter.js';
 import { count } from './format.js';
 import './frame.js';
@@ -89,11 +90,7 @@ function workbench(root) {
   };
   // The page includes the first rows and the first names of metrics.
   const first = JSON.parse(document.getElementById('first').textContent);
-  const link = document.querySelector('link[as="fetch"]');
-  const early = link && {
-    path: link.href.slice(new URL('data/', base).href.length),
-    request: JSON.parse(new URL(link.href).searchParams.get('q')),
-  };
+  state.savedLayout = first.panels ?? null;
   // The right side shows charts, media or an analysis.
   let media;
   let analyse;
@@ -174,7 +171,10 @@ function workbench(root) {
         hide: state.list('hide').filter((id) => !groups.isGroupID(id)),
       }),
       first: first.keys,
-      early,
+      experiment,
+      noView: first.no_view,
+      saveView: async () => (await import('./viewdialog.js')).openViewDialog(experiment, root.dataset, state),
+      early: earlyCurves(),
       lead: [shows, amount, drawnOf],
       idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
       gone: throttle(500, () => table.load(true)),

@@ -1,1 +1,0 @@
-import{a}from"./part-XYWRLJXG.js";import"./part-H4FTJ6MS.js";import"./part-WIY4BCT4.js";import"./part-U2LSMAVY.js";import"./part-JNAYWBY4.js";export{a as openNameDialog};
