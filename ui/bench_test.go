@@ -174,7 +174,7 @@ func BenchmarkHover(b *testing.B) {
 						if (i++ > 60) { document.body.dataset.hovered = 'yes'; return; }
 						const [e, x, y] = over(i);
 						const r = e.getBoundingClientRect();
-						const at = { bubbles: true, clientX: r.left + x, clientY: r.top + y, pointerType: 'mouse' };
+						const at = { bubbles: true, clientX: r.left + x, clientY: r.top + y, movementX: 1, pointerType: 'mouse' };
 						for (const kind of ['pointerover', 'pointermove']) e.dispatchEvent(new PointerEvent(kind, at));
 						for (const kind of ['mouseenter', 'mousemove']) e.dispatchEvent(new MouseEvent(kind, { ...at, bubbles: kind === 'mousemove' }));
 						requestAnimationFrame(next);
