@@ -569,7 +569,7 @@ CREATE TABLE user (
     last_name     TEXT    NOT NULL DEFAULT '',
     is_admin      INTEGER NOT NULL DEFAULT 0 CHECK (is_admin IN (0, 1)),
     created_date  INTEGER NOT NULL
-, password_changed INTEGER NOT NULL DEFAULT 0) STRICT;
+, password_changed INTEGER NOT NULL DEFAULT 0, seen_date INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE user_permission (
     id                TEXT    NOT NULL PRIMARY KEY,

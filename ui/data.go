@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/difference"
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/json"
@@ -69,6 +71,9 @@ func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handle
 
 // foundAtOnce is the maximum number of records that a search by name returns.
 const foundAtOnce = 30
+
+// textsAtOnce is the maximum number of notes, and of tags, that a search returns.
+const textsAtOnce = 5
 
 // idOf returns the ID in the request path. It returns "" if the escaping of the path is
 // invalid.
@@ -148,13 +153,15 @@ func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 }
 
 // varyingData returns the parameters that differ among the newest runs of an experiment, the
-// most interesting ones first.
+// most interesting ones first, and which of them only number repetitions of a run.
 func (s *site) varyingData(r *http.Request, db *store.View) (any, error) {
 	keys, err := db.Runs.VaryingParams(idOf(r), domain.MaxLimit)
 	chart.SortParams(keys)
+	repeats := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !difference.IsRepeat(key) })
 	return struct {
-		Keys []string `json:"keys"`
-	}{append([]string{}, keys...)}, err
+		Keys    []string `json:"keys"`
+		Repeats []string `json:"repeats"`
+	}{append([]string{}, keys...), append([]string{}, repeats...)}, err
 }
 
 // tagData adds a tag to runs or removes a tag from runs.
@@ -264,10 +271,16 @@ func (s *site) valuesData(r *http.Request, db *store.View) (any, error) {
 }
 
 func (s *site) findData(r *http.Request, actor domain.Actor) (any, error) {
-	found, err := s.DB.Projects.Find(r.Context(), actor, nameQuery(r.URL.Query()), foundAtOnce)
+	q := nameQuery(r.URL.Query())
+	found, err := s.DB.Projects.Find(r.Context(), actor, q, foundAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := s.DB.Projects.FindTexts(r.Context(), actor, q, textsAtOnce)
 	return struct {
-		Found []projects.Found `json:"found"`
-	}{found}, err
+		Found []projects.Found     `json:"found"`
+		Texts []projects.FoundText `json:"texts"`
+	}{found, texts}, err
 }
 
 // summaryData returns the statistics of a run's metrics. If the request names metrics,

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"cmp"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +18,10 @@ import (
 )
 
 const (
-	// homeRuns is the maximum number of runs in each list on the home page.
-	homeRuns = 5
+	// homeRuns is the maximum number of lines in each list on the home page.
+	homeRuns = 6
+	// homeEarlier is the maximum number of lines about runs that the user has seen.
+	homeEarlier = 5
 	// homeExperiments is the maximum number of experiments whose best run is searched for the
 	// home page.
 	homeExperiments = 6
@@ -28,17 +32,25 @@ const (
 	// ended within homeSpan.
 	homeSweep = 3
 	homeSpan  = 24 * time.Hour
+	// homeUnseen is the period of the list of unseen runs for a user who has never marked runs as
+	// seen.
+	homeUnseen = 7 * 24 * time.Hour
 )
 
 // homeView is the view of the home page. It shows recent runs of all projects.
 type homeView struct {
-	Running []homeRun
-	Ended   []homeRun
-	Best    []homeRun // best runs of the experiments of the runs in Running and Ended
+	Running     []homeRun
+	MoreRunning string    // number of omitted running runs, "" for none
+	News        []homeRun // runs that ended or were lost since the user marked runs as seen
+	MoreNews    string    // number of omitted lines in News, "" for none
+	Seen        *moment   // time up to which the user has seen the runs, nil for never
+	Until       string    // time of this page in milliseconds, for the form that marks the runs as seen
+	Earlier     []homeRun // runs that ended before, without omitted lines
+	Best        []homeRun // best runs of the experiments of the other runs
 }
 
 // empty reports whether there are no runs to show.
-func (v homeView) empty() bool { return len(v.Running)+len(v.Ended) == 0 }
+func (v homeView) empty() bool { return len(v.Running)+len(v.News)+len(v.Earlier) == 0 }
 
 // homeRun is a run in a list on the home page.
 type homeRun struct {
@@ -51,6 +63,8 @@ type homeRun struct {
 	Value      string // value of Metric, "" for none
 	When       moment // end of an ended run, last sign of life of a lost run, start of a running run
 	Runs       string // for a line of several runs: their number and how many failed; "" for a run
+	NewBest    bool   // whether the run, or a run of the line, has become the best run of its experiment
+	Pace       *paceView
 }
 
 // home reads the running runs, the runs that ended last, and the best runs of their
@@ -64,18 +78,117 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 	if err != nil {
 		return v, err
 	}
+	more := len(ended) == homeRead
+	seen, err := db.Users.Seen()
+	if err != nil {
+		return v, err
+	}
+	now := scalar.TimeOf(s.Now())
+	v.Until = strconv.FormatInt(int64(now), 10)
+	if seen > 0 {
+		v.Seen = new(s.moment(seen))
+	} else {
+		seen = scalar.TimeOf(s.Now().Add(-homeUnseen))
+	}
 	var alive []runs.RecentIteration
 	for _, r := range running {
 		if s.status(r.Iteration) == lost {
 			ended = append(ended, r)
-		} else if len(alive) < homeRuns {
+		} else {
 			alive = append(alive, r)
 		}
 	}
-	running = alive
+	v.MoreRunning = moreOf(len(alive)-homeRuns, len(running) == homeRead)
+	running = alive[:min(len(alive), homeRuns)]
 	slices.SortStableFunc(ended, func(a, b runs.RecentIteration) int { return cmp.Compare(endOf(b), endOf(a)) })
-	ended, sweeps := s.homeSweeps(ended)
-	all := slices.Concat(running, ended)
+	var unseen, earlier []runs.RecentIteration
+	for _, r := range ended {
+		if noticed(r) > seen {
+			unseen = append(unseen, r)
+		} else {
+			earlier = append(earlier, r)
+		}
+	}
+	more = more && len(earlier) == 0
+	unseen, sweeps := s.homeSweeps(unseen)
+	v.MoreNews = moreOf(len(unseen)-homeRuns, more)
+	unseen = unseen[:min(len(unseen), homeRuns)]
+	earlier, before := s.homeSweeps(earlier)
+	earlier = earlier[:min(len(earlier), homeEarlier)]
+	b, err := s.homeBests(db, slices.Concat(running, unseen, earlier))
+	if err != nil {
+		return v, err
+	}
+	for _, r := range running {
+		h := s.homeRun(r, b)
+		p, err := db.Runs.Pace(r.ID, false)
+		if err != nil {
+			return v, err
+		}
+		h.Pace = newPace(p)
+		v.Running = append(v.Running, h)
+	}
+	line := func(r runs.RecentIteration, sweeps map[string]string) homeRun {
+		h := s.homeRun(r, b)
+		if line, ok := sweeps[r.ExperimentID]; ok {
+			h.Path, h.Name, h.Runs, h.Value = h.Experiment.Path, h.Experiment.Name, line, b.best[r.ExperimentID].value
+		}
+		return h
+	}
+	for _, r := range unseen {
+		h, best := line(r, sweeps), b.best[r.ExperimentID]
+		h.NewBest = best.ID == r.ID || h.Runs != "" && best.EndDate != nil && *best.EndDate > seen
+		v.News = append(v.News, h)
+	}
+	for _, r := range earlier {
+		v.Earlier = append(v.Earlier, line(r, before))
+	}
+	for _, best := range b.list {
+		h := s.homeRun(best.RecentIteration, b)
+		h.NewBest = best.EndDate != nil && *best.EndDate > seen
+		v.Best = append(v.Best, h)
+	}
+	return v, nil
+}
+
+// moreOf returns the number of omitted lines as text, "" for none. If unknown is set, there can be
+// more.
+func moreOf(n int, unknown bool) string {
+	switch {
+	case unknown:
+		return "more"
+	case n > 0:
+		return strconv.Itoa(n) + " more"
+	}
+	return ""
+}
+
+// noticed returns the time at which a run ended or, if it is lost, counted as lost.
+func noticed(r runs.RecentIteration) scalar.Time {
+	if r.EndDate != nil {
+		return *r.EndDate
+	}
+	return r.LastSeen + scalar.Time(domain.LostAfter.Milliseconds())
+}
+
+// homeBests holds the objectives of experiments, and the values of runs.
+type homeBests struct {
+	objectives map[string]*goal.Objective // by experiment ID
+	values     map[string]string          // by run ID
+	best       map[string]homeBest        // by experiment ID
+	list       []homeBest
+}
+
+// homeBest is the best run of an experiment.
+type homeBest struct {
+	runs.RecentIteration
+	value string
+}
+
+// homeBests reads the best runs of the experiments of all, at most homeExperiments, and the values
+// of the runs.
+func (s *site) homeBests(db *store.View, all []runs.RecentIteration) (homeBests, error) {
+	b := homeBests{map[string]*goal.Objective{}, map[string]string{}, map[string]homeBest{}, nil}
 	ids := map[string][]string{} // run IDs by experiment ID
 	var experiments []runs.RecentIteration
 	for _, r := range all {
@@ -84,50 +197,40 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 		}
 		ids[r.ExperimentID] = append(ids[r.ExperimentID], r.ID)
 	}
-	objectives, values, bests := map[string]*goal.Objective{}, map[string]string{}, map[string]string{}
 	for _, r := range experiments[:min(len(experiments), homeExperiments)] {
 		e, err := db.Projects.Experiment(r.ExperimentID)
 		if err != nil {
-			return v, err
+			return b, err
 		}
 		o, err := db.Projects.Objective(e)
 		if err != nil {
-			return v, err
+			return b, err
 		}
 		if o == nil {
 			continue
 		}
-		objectives[e.ID] = o
+		b.objectives[e.ID] = o
 		list, err := db.Runs.Iterations(e.ID, runs.IterationQuery{Page: domain.FirstPage, Columns: o.Value(),
 			Filter: "id in ('" + strings.Join(ids[e.ID], "', '") + "')"})
 		if err != nil {
-			return v, err
+			return b, err
 		}
 		for _, i := range list.Data {
-			values[i.ID] = onlyValue(i)
+			b.values[i.ID] = onlyValue(i)
 		}
 		best, err := db.Runs.Iterations(e.ID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Sort: o.BestFirst(), Columns: o.Value()})
 		if err != nil {
-			return v, err
+			return b, err
 		}
 		if len(best.Data) == 1 && onlyValue(best.Data[0]) != "" && e.IterationCount > 1 {
 			i := best.Data[0]
-			values[i.ID] = onlyValue(i)
-			bests[e.ID] = values[i.ID]
-			v.Best = append(v.Best, s.homeRun(runs.RecentIteration{Iteration: i, Experiment: r.Experiment, Project: r.Project, ProjectID: r.ProjectID}, o, values))
+			b.values[i.ID] = onlyValue(i)
+			found := homeBest{runs.RecentIteration{Iteration: i, Experiment: r.Experiment, Project: r.Project, ProjectID: r.ProjectID}, b.values[i.ID]}
+			b.best[e.ID] = found
+			b.list = append(b.list, found)
 		}
 	}
-	for _, r := range running {
-		v.Running = append(v.Running, s.homeRun(r, objectives[r.ExperimentID], values))
-	}
-	for _, r := range ended {
-		h := s.homeRun(r, objectives[r.ExperimentID], values)
-		if line, ok := sweeps[r.ExperimentID]; ok {
-			h.Path, h.Name, h.Runs, h.Value = h.Experiment.Path, h.Experiment.Name, line, bests[r.ExperimentID]
-		}
-		v.Ended = append(v.Ended, h)
-	}
-	return v, nil
+	return b, nil
 }
 
 // endOf returns the time at which a run ended or, if it is lost, was last seen.
@@ -151,9 +254,6 @@ func (s *site) homeSweeps(ended []runs.RecentIteration) (shown []runs.RecentIter
 	}
 	lines = map[string]string{}
 	for _, r := range ended {
-		if len(shown) == homeRuns {
-			break
-		}
 		of := groups[r.ExperimentID]
 		if len(of) < homeSweep {
 			shown = append(shown, r)
@@ -181,6 +281,19 @@ func (s *site) homeSweeps(ended []runs.RecentIteration) (shown []runs.RecentIter
 	return shown, lines
 }
 
+// markSeen records that the user has seen the runs that ended before the page was requested.
+func (s *site) markSeen(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) error {
+	until, err := strconv.ParseInt(fields.Get("until"), 10, 64)
+	if err != nil {
+		return domain.Invalid("until", "The form lacks the time of its page. Reload the page.")
+	}
+	if err := s.DB.Users.MarkSeen(r.Context(), domain.Actor{UserID: user.ID}, scalar.Time(until)); err != nil {
+		return err
+	}
+	s.redirect(w, r, "/")
+	return nil
+}
+
 // onlyValue returns the formatted value of an iteration that was read with a single metric, ""
 // for none.
 func onlyValue(i runs.Iteration) string {
@@ -190,10 +303,10 @@ func onlyValue(i runs.Iteration) string {
 	return ""
 }
 
-func (s *site) homeRun(r runs.RecentIteration, o *goal.Objective, values map[string]string) homeRun {
+func (s *site) homeRun(r runs.RecentIteration, b homeBests) homeRun {
 	h := homeRun{Path: "/iteration/" + r.ID, Name: r.Name, Status: s.status(r.Iteration), Project: r.Project,
-		Experiment: link{Name: r.Experiment, Path: "/experiment/" + r.ExperimentID}, Value: values[r.ID], When: s.moment(r.CreatedDate)}
-	if o != nil {
+		Experiment: link{Name: r.Experiment, Path: "/experiment/" + r.ExperimentID}, Value: b.values[r.ID], When: s.moment(r.CreatedDate)}
+	if o := b.objectives[r.ExperimentID]; o != nil {
 		h.Metric = o.Metric
 	}
 	if r.EndDate != nil || h.Status == lost {

@@ -33,7 +33,8 @@ type iterationView struct {
 	Run          run
 	Cursor       string // change cursor at the time of the snapshot
 	ExperimentID string
-	Running      bool // whether the run has not ended; true for lost runs
+	Running      bool      // whether the run has not ended; true for lost runs
+	Pace         *paceView // nil if nothing is known, and for a run that is not running
 	Ended        *moment
 	Seen         moment
 	StopAsked    *moment // time of the stop request, nil for none
@@ -150,6 +151,13 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		}
 		if err := s.fillStop(db, i, &v); err != nil {
 			return err
+		}
+		if v.Run.Status == "running" {
+			p, err := db.Runs.Pace(i.ID, true)
+			if err != nil {
+				return err
+			}
+			v.Pace = newPace(p)
 		}
 		if form.Wrong == nil {
 			v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(domain.Killed)}

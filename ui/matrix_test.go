@@ -30,6 +30,7 @@ type cell struct {
 var cells = []cell{
 	{method: "GET", route: "/", needs: "user"},
 	{method: "POST", route: "/", needs: "user", body: "name=new"},
+	{method: "POST", route: "/seen", needs: "user", body: "until=1"},
 	{method: "GET", route: "/project/{id}", path: "/project/$project", needs: "read"},
 	{method: "POST", route: "/project/{id}", path: "/project/$project", needs: "create", body: "name=new"},
 	{method: "GET", route: "/project/{id}/reports", path: "/project/$project/reports", needs: "read"},

@@ -71,6 +71,7 @@ func (s *site) routes() []route {
 	return []route{
 		{"GET", "/", s.page(s.projects)},
 		{"POST", "/", s.posted(s.createProject)},
+		{"POST", "/seen", s.posted(s.markSeen)},
 		{"GET", "/project/{id}", s.page(s.project)},
 		{"POST", "/project/{id}", s.posted(s.createExperiment)},
 		{"GET", "/project/{id}/reports", s.page(s.reports)},

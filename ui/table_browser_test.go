@@ -123,7 +123,9 @@ func TestCompletion(t *testing.T) {
 	b.is(filtering, "metric.train/loss < 5 and metric.train/loss.max < 6 or (status = 'lost' ")
 	b.do(key("and batch"))
 	b.is(offered, "param.`batch size`")
-	b.do(key(kb.ArrowDown), key("\r"), key("= 32) or param.`grid/12"))
+	b.do(key(kb.ArrowDown), key("\r"), key("= 32) and created > "))
+	b.is(offered, "1h today yesterday 1d 2 weeks")
+	b.do(key(kb.ArrowDown), key("\r"), key("or param.`grid/12"))
 	b.is(offers, "10")
 	b.do(key(" and nothing = "))
 	b.is(offers, "0") // text in backquotes is part of a name

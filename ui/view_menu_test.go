@@ -23,7 +23,7 @@ func TestGroupByAllButSeed(t *testing.T) {
 	w := s.sweep(0, 0)
 	for i := range 8 {
 		run := s.run(w.experiment, runs.NewIteration{})
-		for key, value := range map[string]int{"lr": i % 2, "optimizer": i / 4, "seed": i, "batch_size": 64} {
+		for key, value := range map[string]int{"lr": i % 2, "optimizer": i / 4, "model.random_state": i, "batch_size": 64, "depth": i % 2, "width": i % 2} {
 			must(s.db.Runs.CreateParameter(t.Context(), s.actor("alice"), run, key, scalar.Text(fmt.Sprint(value))))(t)
 		}
 	}
@@ -31,9 +31,9 @@ func TestGroupByAllButSeed(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
 	b.is(rows, "8")
 	b.press(`[data-testid="group-by"]`)
-	b.is(`[...document.querySelectorAll('[data-testid="pick"] li bdi')].map((e) => e.textContent)`, "All but seed,tag,lr,optimizer,seed")
+	b.is(`[...document.querySelectorAll('[data-testid="pick"] li bdi')].map((e) => e.textContent)`, "All but seed,tag,lr,optimizer,width,depth,model.random_state")
 	b.press(`[data-testid="pick"] li button`)
-	b.is(`new URLSearchParams(location.search).get('group')`, "param.lr, param.optimizer")
+	b.is(`new URLSearchParams(location.search).get('group')`, "param.lr, param.optimizer, param.width, param.depth")
 	b.is(`document.querySelectorAll('#table tbody tr.group').length`, "4")
 	b.quiet()
 }

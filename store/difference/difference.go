@@ -144,6 +144,13 @@ func IsSeed(name string) bool {
 		slices.Contains([]string{"random_state", "randomstate", "randomseed"}, name)
 }
 
+// IsRepeat reports whether a parameter with this name only distinguishes repetitions of the same
+// settings: a seed, or the number of a fold or repetition.
+func IsRepeat(name string) bool {
+	last := strings.ToLower(name[strings.LastIndexAny(name, "./")+1:])
+	return IsSeed(name) || slices.Contains([]string{"fold", "fold_id", "repeat", "repetition", "replicate"}, last)
+}
+
 // changesOf returns the values that differ, in alphabetical order of their names.
 func changesOf(a, b []Run, of func(Run) map[string]string) []Change {
 	valuesA, valuesB := valuesOf(a, of), valuesOf(b, of)

@@ -144,6 +144,15 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestIsRepeat(t *testing.T) {
+	for name, want := range map[string]bool{"seed": true, "model.random_state": true, "data/fold": true, "Fold": true, "replicate": true,
+		"folds": false, "lr": false, "repeats": false, "manifold": false} {
+		if IsRepeat(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
 func TestIsSeed(t *testing.T) {
 	for want, names := range map[bool][]string{
 		true:  {"seed", "SEED", "random_seed", "config.seed", "train/np-seed", "seed_everything", "random_state", "model.random_state", "rng"},

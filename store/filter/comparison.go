@@ -24,11 +24,13 @@ func (p *parser) ref() (Ref, *Error) {
 	f, ok := fieldOf(word)
 	named := f == Param || f == Metric || f == Property
 	switch {
-	case t.quoted && t.text == "":
+	case t.quoted && t.text == "" && !p.bare:
 		return r, p.wrong("write param. or metric. before a name in backquotes")
+	case !ok && p.bare && (t.quoted && t.text == "" || !t.quoted && !isKeyword(t.text)):
+		return p.bareRef()
 	case !ok:
 		name := word
-		if t.is("and") || t.is("or") || t.is("in") || t.is("contains") {
+		if isKeyword(word) {
 			name = "NAME"
 		}
 		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", word, name, name, fieldNames())
@@ -49,6 +51,41 @@ func (p *parser) ref() (Ref, *Error) {
 		}
 	}
 	return r, p.next()
+}
+
+// bareRef reads a parameter or metric that is written without its kind. It returns an error if
+// the name has both kinds or neither.
+func (p *parser) bareRef() (Ref, *Error) {
+	t := p.token
+	param, metric := Ref{Key: Key{Field: Param}, Pos: t.at}, Ref{Key: Key{Field: Metric}, Pos: t.at}
+	noParam, noMetric := p.readName(&param, t.text), p.readName(&metric, t.text)
+	if noParam != nil && noMetric != nil {
+		return Ref{}, noMetric
+	}
+	isParam := noParam == nil && p.search.Known(param.Key)
+	isMetric := noMetric == nil && p.search.Known(metric.Key)
+	name := t.text
+	if t.quoted {
+		name = quoted(t.name) + t.tail
+	}
+	r := param
+	switch {
+	case isParam && isMetric:
+		return r, p.wrong("%s is a parameter and a metric; write param.%s or metric.%s", name, name, name)
+	case isMetric:
+		r = metric
+	case !isParam:
+		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", name, name, name, fieldNames())
+	}
+	if !p.search.add(r.Key) {
+		return r, p.wrong("filter and sort can name at most %d different parameters and metrics", MaxKeys)
+	}
+	return r, p.next()
+}
+
+// isKeyword reports whether a word connects or negates comparisons, or is an operator.
+func isKeyword(word string) bool {
+	return slices.Contains([]string{"and", "or", "not", "in", "contains", "like"}, strings.ToLower(word))
 }
 
 // readName reads the name of a parameter or metric into r. For a metric, it also reads the
@@ -199,6 +236,17 @@ func isDay(t token) bool { return t.is("today") || t.is("yesterday") }
 // spanUnits holds the units of spans of time.
 var spanUnits = map[rune]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 
+// unitNames maps the words for units of time to the characters in spanUnits.
+var unitNames = map[string]string{"second": "s", "minute": "m", "hour": "h", "day": "d", "week": "w"}
+
+// unitOf returns the character in spanUnits for a word such as weeks, or "" for another token.
+func unitOf(t token) string {
+	if t.kind != wordToken || t.quoted {
+		return ""
+	}
+	return unitNames[strings.TrimSuffix(strings.ToLower(t.text), "s")]
+}
+
 // maxSpan is the maximum length of a span of time, which is about 100 years.
 const maxSpan = 36_500 * 24 * time.Hour
 
@@ -236,7 +284,7 @@ func parseTime(t token, now time.Time) (scalar.Time, *Error) {
 		if d, ok := parseSpan(t.text); ok {
 			return scalar.TimeOf(now.Add(-d).Truncate(time.Second)), nil
 		}
-		return 0, wrong(t.at, "write a span of at most 100 years, like -1d, 2w or 1h30m")
+		return 0, wrong(t.at, "write a span of at most 100 years, like -1d, 2 weeks or 1h30m")
 	}
 	if t.kind == textToken {
 		if at, err := scalar.ParseTime(t.text); err == nil {
@@ -246,7 +294,7 @@ func parseTime(t token, now time.Time) (scalar.Time, *Error) {
 			return scalar.TimeOf(at), nil
 		}
 	}
-	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21', or -1d, 1h, today or yesterday")
+	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21', or -1d, 2 weeks, today or yesterday")
 }
 
 // parseDuration reads a duration such as 1h30m.

@@ -28,7 +28,7 @@ const (
 	MaxValues      = 1000 // values in one list after the operator "in"
 	MaxSortKeys    = 10
 	MaxColumns     = 200
-	MaxGroupKeys   = 3
+	MaxGroupKeys   = 6
 	// MaxContains is the maximum length of the text after the operator "contains", in bytes.
 	MaxContains = 1000
 )
@@ -115,8 +115,11 @@ func (e *Error) Error() string {
 // Parser parses the parts of one search. The limit MaxKeys applies to all parts together. The
 // zero value is ready to use. All errors have type *Error.
 type Parser struct {
-	Now  time.Time // time to which relative times refer; the zero time is the time of parsing
-	keys []Key
+	Now time.Time // time to which relative times refer; the zero time is the time of parsing
+	// Known reports whether a parameter or metric exists. Filter uses it for a name without
+	// param. or metric. before it. If Known is nil, Filter rejects such names.
+	Known func(Key) bool
+	keys  []Key
 }
 
 // Keys returns the parameters, metrics and properties in filter, sort and group, in the order

@@ -317,6 +317,7 @@ func FuzzParse(f *testing.F) {
 		"param.lr = 0.1 and metric.loss.min < 1", "-metric.loss, name", "param.lr, metric.loss.max", "param.`x`, tag",
 		"not (tag in ('a', \"b\") or metric.`a``b` != NaN)", "created >= '2026-11-21' and duration < '1h' or status = 'lost'",
 		`name contains 'é\u00e9%_*[' or param.x in (1, -2.5e3, 'x')`, "param.x = - inf", "a\xff", strings.Repeat("not ", 60),
+		"lr < 0.01 and val/loss.min < .3", "created > 2 weeks ago or duration > 30 minutes", "both = 1", "`batch size` ~ '3'", "ended in (yesterday, 1d ago)",
 	} {
 		f.Add(text)
 	}
@@ -324,7 +325,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(strings.Repeat(part, 20_000/len(part)))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var p Parser
+		p := Parser{Known: knownOf}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		e, filterErr := p.Filter(text)
@@ -378,6 +379,13 @@ func TestRelativeTimes(t *testing.T) {
 		"created > 1h":          now.Add(-time.Hour),
 		"ended < 1h30m":         now.Add(-90 * time.Minute),
 		"last_seen >= 2w":       now.AddDate(0, 0, -14),
+		"created > 2 weeks":     now.AddDate(0, 0, -14),
+		"created > -1 Day":      now.AddDate(0, 0, -1),
+		"ended < 1.5 hours ago": now.Add(-90 * time.Minute),
+		"created > 1d ago":      now.AddDate(0, 0, -1),
+		"created > 2 months":    {},
+		"created > 2 `weeks`":   {},
+		"created > today ago":   {},
 		"created >= yesterday":  time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		"created >= Today":      time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 		"created > '2026-11-1'": {},
@@ -405,12 +413,67 @@ func TestRelativeTimes(t *testing.T) {
 	if d := parts[0].(Comparison).Values[0]; d.Number != 5400 {
 		t.Errorf("1h30m is %v seconds", d.Number)
 	}
+	if e, err := p.Filter("duration > 30 minutes"); err != nil || e.(Comparison).Values[0].Number != 1800 {
+		t.Errorf("30 minutes: %v, %v", e, err)
+	}
 	if op := parts[1].(Comparison).Op; op != "contains" {
 		t.Errorf("~ is %s", op)
 	}
-	for _, text := range []string{"param.lr = 1h", "param.lr = today", "metric.loss < 5m", "name = yesterday", "created > 1x", "created > 9999999w"} {
+	for _, text := range []string{"param.lr = 1h", "param.lr = today", "metric.loss < 5m", "param.lr = 2 weeks", "metric.loss < 5 minutes", "created > 1e3 hours", "name = yesterday", "created > 1x", "created > 9999999w"} {
 		if _, err := p.Filter(text); err == nil {
 			t.Errorf("%s is accepted", text)
+		}
+	}
+}
+
+// knownOf reports whether a run of TestBareNames has the key.
+func knownOf(k Key) bool {
+	switch k {
+	case Key{Param, "lr"}, Key{Param, "batch size"}, Key{Param, "a.min"}, Key{Param, "both"},
+		Key{Metric, "both"}, Key{Metric, "val/loss"}, Key{Metric, "a b"}, Key{Metric, "minutes"}, Key{Metric, "odd.min"}:
+		return true
+	}
+	return false
+}
+
+// TestBareNames checks names of parameters and metrics without param. or metric. before them.
+func TestBareNames(t *testing.T) {
+	for _, c := range []struct{ filter, want string }{
+		{"lr < 0.01", "param{lr} < [0.01]"},
+		{"val/loss < 0.3", "metric{val/loss}last < [0.3]"},
+		{"val/loss.min < 0.3 and not lr = 'a'", `(metric{val/loss}min < [0.3] and not param{lr} = ["a"])`},
+		{"VAL/loss < 1 or tag = 'x'", `"VAL/loss" is not known; write param.VAL/loss, metric.VAL/loss, tag`},
+		{"`batch size` = 32", "param{batch size} = [32]"},
+		{"`a b`.max > 1", "metric{a b}max > [1]"},
+		{"`odd.min` > 1", "metric{odd.min}last > [1]"},
+		{"a.min = 1", "param{a.min} = [1]"},
+		{"minutes > 1", "metric{minutes}last > [1]"},
+		{"created > 2 weeks and minutes > 1", ""},
+		{"both = 1", "both is a parameter and a metric; write param.both or metric.both"},
+		{"param.both = 1 and metric.both = 1", "(param{both} = [1] and metric{both}last = [1])"},
+		{"both.max = 1", "metric{both}max = [1]"},
+		{"nothing = 1", `"nothing" is not known`},
+		{"val/loss contains 'x'", "contains works with text only"},
+		{"val/loss < 'x'", "compare a metric with a number"},
+		{"lr.`x` = 1", `"lr" is not known`},
+		{"status.x = 1", "write status alone"},
+		{"and = 1", `"and" is not known`},
+		{"lr < 1 and lr", "write one of = !="},
+		{"lr", `anytext contains ["lr"]`},
+		{"lr adam", `(anytext contains ["lr"] and anytext contains ["adam"])`},
+	} {
+		e, err := (&Parser{Known: knownOf}).Filter(c.filter)
+		got := strings.ReplaceAll(show(e), "?", "anytext")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.filter, got, c.want)
+		}
+	}
+	for _, text := range []string{"lr", "-val/loss"} {
+		if _, err := (&Parser{Known: knownOf}).Sort(text); err == nil {
+			t.Errorf("sort %s is accepted", text)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestListsAreRefusedWithAPosition(t *testing.T) {
 		{group(""), "group", "group is wrong at character 1: write param.NAME or tag here"},
 		{group("tag, name"), "group", "group is wrong at character 6: runs are grouped by param.NAME or tag"},
 		{group("param.x, tag, param.`x`"), "group", "group is wrong at character 15: this name is given twice"},
-		{group("param.a,param.b,param.c,param.d"), "group", "group is wrong at character 25: at most 3 names are allowed"},
+		{group("param.a,param.b,param.c,param.d,param.e,param.f,param.g"), "group", "group is wrong at character 49: at most 6 names are allowed"},
 	} {
 		err := c.parse(new(Parser))
 		var refused *Error

@@ -12,6 +12,7 @@ type parser struct {
 	before      token // token before the current token
 	depth       int
 	comparisons int
+	bare        bool    // whether a parameter or metric can be written without its kind
 	search      *Parser // records the keys; nil to record no keys
 }
 
@@ -60,6 +61,7 @@ func parseFilter(text string, search *Parser) (Expr, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	p.bare = search.Known != nil
 	e, err := p.disjunction()
 	if err != nil {
 		return nil, err
@@ -231,5 +233,19 @@ func (p *parser) value(values []token) ([]token, *Error) {
 		}
 		return nil, p.wrong("write a number, or a text in quotes, here")
 	}
-	return append(values, t), p.next()
+	if err := p.next(); err != nil {
+		return nil, err
+	}
+	if unit := unitOf(p.token); unit != "" && t.kind == numberToken {
+		t.kind, t.text = spanToken, t.text+unit
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+	}
+	if t.kind == spanToken && p.token.is("ago") {
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+	}
+	return append(values, t), nil
 }

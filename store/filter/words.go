@@ -17,10 +17,7 @@ func words(text string) Expr {
 	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>~()'\"`") {
 		return nil
 	}
-	keyword := func(word string) bool {
-		return slices.Contains([]string{"and", "or", "not", "in", "contains", "like"}, strings.ToLower(word))
-	}
-	if slices.ContainsFunc(all, keyword) {
+	if slices.ContainsFunc(all, isKeyword) {
 		return nil
 	}
 	for _, kind := range []string{"param.", "metric.", "property."} {

@@ -10,10 +10,105 @@ import (
 
 // Found describes a record that Find found.
 type Found struct {
-	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration
+	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration; note or tag from FindTexts
 	ID   string `json:"id" db:"id"`
 	Name string `json:"name" db:"name"`
 	In   string `json:"in" db:"within"` // name of the containing record; "" for a project
+}
+
+// FoundText is a note or a tag that FindTexts found.
+type FoundText struct {
+	Found
+	// Text is a part of the note around the first word. It is "" for a tag.
+	Text string `json:"text" db:"text"`
+}
+
+const (
+	// maxFindTexts is the number of newest iterations whose notes and tags are searched.
+	maxFindTexts = 20_000
+	// snippetRunes is the maximum number of characters of FoundText.Text.
+	snippetRunes = 80
+)
+
+// FindTexts returns notes and tags of the newest iterations that actor may read. They contain all
+// words of text, in any order and case. It returns up to limit notes and up to limit tags, newest
+// first. The ID of a note is the iteration's, and its Name the iteration's name. The ID of a tag is
+// the experiment's, and its Name the tag. It returns nothing for a text without words.
+func (db *DB) FindTexts(ctx context.Context, actor domain.Actor, text string, limit int) ([]FoundText, error) {
+	if err := domain.CheckShort("q", text); err != nil {
+		return nil, err
+	}
+	words := strings.Fields(text)
+	if words = words[:min(len(words), maxFindWords)]; len(words) == 0 {
+		return []FoundText{}, nil
+	}
+	contains := func(column string) (sql string, args []any) {
+		var all []string
+		for _, w := range words {
+			all, args = append(all, search.Contains(column)), append(args, w)
+		}
+		return strings.Join(all, ` AND `), args
+	}
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]FoundText, error) {
+		u, err := tx.User(actor)
+		if err != nil {
+			return nil, err
+		}
+		found := []FoundText{}
+		read := func(query, column string) error {
+			where, args := contains(column)
+			var some []FoundText
+			err := tx.Select(&some, `
+				WITH newest AS MATERIALIZED (
+					SELECT iteration.num, iteration.experiment_id, experiment.name AS experiment
+					FROM iteration
+					JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
+					JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
+					WHERE iteration.deleted_date IS NULL
+					AND (? OR project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission))
+					ORDER BY iteration.num DESC LIMIT ?)
+				`+strings.Replace(query, `MATCHES`, where, 1)+` LIMIT ?`,
+				append(append([]any{u.IsAdmin, u.ID, maxFindTexts}, args...), max(0, min(limit, domain.MaxLimit)))...)
+			found = append(found, some...)
+			return err
+		}
+		return domain.WithinLimit(tx, domain.SlowRead(tx, "q"), func() ([]FoundText, error) {
+			err := read(`SELECT 'tag' AS kind, newest.experiment_id AS id, tag.value AS name, newest.experiment AS within, '' AS text
+				FROM newest JOIN tag ON tag.iteration_num = newest.num
+				WHERE MATCHES GROUP BY tag.value, newest.experiment_id ORDER BY max(newest.num) DESC`, `tag.value`)
+			if err != nil {
+				return nil, err
+			}
+			err = read(`SELECT 'note' AS kind, iteration.id, iteration.name, newest.experiment AS within, iteration.notes AS text
+				FROM newest CROSS JOIN iteration ON iteration.num = newest.num
+				WHERE iteration.notes <> '' AND MATCHES ORDER BY newest.num DESC`, `iteration.notes`)
+			for i := range found {
+				found[i].Text = snippet(found[i].Text, words[0])
+			}
+			return found, err
+		})
+	})
+}
+
+// snippet returns the part of text around the first occurrence of word, on one line.
+func snippet(text, word string) string {
+	all := []rune(strings.Join(strings.Fields(text), " "))
+	if len(all) <= snippetRunes {
+		return string(all)
+	}
+	at := 0
+	if lower := strings.ToLower(string(all)); strings.Contains(lower, strings.ToLower(word)) {
+		at = len([]rune(lower[:strings.Index(lower, strings.ToLower(word))]))
+	}
+	from := max(0, min(at-snippetRunes/4, len(all)-snippetRunes))
+	out := string(all[from : from+snippetRunes])
+	if from > 0 {
+		out = "…" + out
+	}
+	if from+snippetRunes < len(all) {
+		out += "…"
+	}
+	return out
 }
 
 // maxFindWords is the maximum number of search words. Find ignores further words.

@@ -54,6 +54,66 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindTexts finds notes and tags of readable runs.
+func TestFindTexts(t *testing.T) {
+	b := newBed(t)
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
+	bob := domain.Actor{UserID: user}
+	run := func(name, notes string, tags ...string) string {
+		t.Helper()
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: &name, Notes: notes}))(t).ID
+		for _, tag := range tags {
+			must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, tag))(t)
+		}
+		return id
+	}
+	run("a", "Diverged\nat step 240.", "baseline", "paper")
+	gone := run("b", "diverged, too", "baseline")
+	run("c", strings.Repeat("ü ", 100)+"then it DIVERGED "+strings.Repeat("x ", 100), "base 2", "100%")
+	texts := func(actor domain.Actor, part string, limit int) string {
+		t.Helper()
+		var all []string
+		for _, f := range must(b.Projects.FindTexts(ctx, actor, part, limit))(t) {
+			all = append(all, f.Kind+" "+f.Name+" in "+f.In+" "+f.Text)
+		}
+		return strings.Join(all, "; ")
+	}
+	long := "note c in experiment …" + strings.Repeat("ü ", 6) + "then it DIVERGED " + strings.Repeat("x ", 25) + "x…" // 80 characters
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"", 5, ""},
+		{"  ", 5, ""},
+		{"%", 5, "tag 100% in experiment "},
+		{"BASE", 5, "tag base 2 in experiment ; tag baseline in experiment "},
+		{"base", 1, "tag base 2 in experiment "},
+		{"step diverged", 5, "note a in experiment Diverged at step 240."},
+		{"nothing", 5, ""},
+	} {
+		if got := texts(domain.System, c.text, c.limit); got != c.want {
+			t.Errorf("%q found %q, want %q", c.text, got, c.want)
+		}
+	}
+	if got := texts(domain.System, "diverged", 1); got != long {
+		t.Errorf("the long note is %q, want %q", got, long)
+	}
+	if err := b.Runs.DeleteIteration(ctx, domain.System, gone); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(domain.System, "diverged too", 5); got != "" {
+		t.Errorf("a deleted run is found: %q", got)
+	}
+	if got := texts(bob, "diverged", 5) + texts(bob, "base", 5); got != "" {
+		t.Errorf("bob found %q", got)
+	}
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.Project, users.PermissionPatch{Read: new(true)}))(t)
+	if got := texts(bob, "paper", 5); got != "tag paper in experiment " {
+		t.Errorf("bob found %q", got)
+	}
+}
+
 func TestRights(t *testing.T) {
 	b := newBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID

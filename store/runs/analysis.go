@@ -40,12 +40,15 @@ type Analysis struct {
 // match the filter, at most MaxImportanceRuns. It returns INVALID_PAYLOAD if the query can't be
 // parsed or has too many metrics. The actor needs the right to read.
 func (v *View) Analysis(q AnalysisQuery) (out Analysis, err error) {
-	var p filter.Parser
-	var s search.Query
-	if s.Filter, err = p.Filter(q.Filter); err != nil {
-		return out, domain.Refused(err)
+	parsed, err := parse(func(p *filter.Parser) (s search.Query, err error) {
+		s.Filter, err = p.Filter(q.Filter)
+		s.Metrics, s.Where = MetricsOf(p.Keys()), domain.NotTrashed("iteration")
+		return s, domain.Refused(err)
+	})
+	if err != nil {
+		return out, err
 	}
-	columns, err := p.Columns(q.Columns)
+	columns, err := new(filter.Parser).Columns(q.Columns)
 	if err != nil {
 		return out, domain.Refused(err)
 	}
@@ -55,7 +58,10 @@ func (v *View) Analysis(q AnalysisQuery) (out Analysis, err error) {
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
 		return out, err
 	}
-	s.Metrics, s.Where = MetricsOf(p.Keys()), domain.NotTrashed("iteration")
+	s, err := parsed.resolve(v.tx, q.ExperimentID)
+	if err != nil {
+		return out, err
+	}
 	return Limited(v.tx, s, func(from *search.Snapshot) (Analysis, error) {
 		var out Analysis
 		if out.Nums, out.Total, err = from.Nums(q.ExperimentID, s, MaxImportanceRuns); err != nil || len(out.Nums) == 0 {

@@ -30,11 +30,15 @@ type Grouped struct {
 // the newest date in each group, and an ascending sort the oldest. Other keys are ignored. Groups
 // returns INVALID_PAYLOAD if the query can't be parsed. The actor needs the right to read.
 func (v *View) Groups(experimentID string, q GroupQuery) (domain.List[search.Group], error) {
-	s, err := parseGroups(q)
+	parsed, err := parse(func(p *filter.Parser) (search.GroupQuery, error) { return parseGroups(p, q) })
 	if err != nil {
 		return domain.List[search.Group]{}, err
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return domain.List[search.Group]{}, err
+	}
+	s, err := parsed.resolve(v.tx, experimentID)
+	if err != nil {
 		return domain.List[search.Group]{}, err
 	}
 	p := q.Clamp()
@@ -46,13 +50,12 @@ func (v *View) Groups(experimentID string, q GroupQuery) (domain.List[search.Gro
 	return l, err
 }
 
-func parseGroups(q GroupQuery) (search.GroupQuery, error) {
-	var p filter.Parser
+func parseGroups(p *filter.Parser, q GroupQuery) (search.GroupQuery, error) {
 	by, err := p.Group(q.By)
 	if err != nil {
 		return search.GroupQuery{}, domain.Refused(err)
 	}
-	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
+	s, err := parseListing(p, q.Filter, q.Sort, q.Columns)
 	if err != nil {
 		return search.GroupQuery{}, err
 	}

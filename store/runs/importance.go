@@ -104,17 +104,21 @@ func (v *View) ImportanceInput(q ImportanceQuery) (in ImportanceInput, err error
 	if q.Target == "" {
 		return in, nil
 	}
-	s, target, err := parseImportance(q)
+	parsed, err := parse(func(p *filter.Parser) (targeted, error) { return parseImportance(p, q) })
 	if err != nil {
 		return in, err
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
 		return in, err
 	}
+	s, err := parsed.resolve(v.tx, q.ExperimentID)
+	if err != nil {
+		return in, err
+	}
 	in.aim, in.next = q.Goal, q.Next
-	in.columns, err = Limited(v.tx, s, func(from *search.Snapshot) ([]importance.Column, error) {
+	in.columns, err = Limited(v.tx, s.Query, func(from *search.Snapshot) ([]importance.Column, error) {
 		var nums []int64
-		if nums, in.values, err = in.counts.results(from, s, target, q); err != nil {
+		if nums, in.values, err = in.counts.results(from, s.Query, s.target, q); err != nil {
 			return nil, err
 		}
 		if in.best, err = in.counts.readBest(v.tx, nums, in.values, q.Goal); err != nil {
@@ -142,25 +146,31 @@ func (out *Importance) readBest(tx *domain.Tx, nums []int64, values []float64, a
 		WHERE iteration.num = ?`, nums[best]).Scan(&out.Best, &out.Command)
 }
 
-func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err error) {
+// targeted is a search with the metric of an importance estimate.
+type targeted struct {
+	search.Query
+	target filter.Ref
+}
+
+func parseImportance(p *filter.Parser, q ImportanceQuery) (s targeted, err error) {
 	if q.Goal != "" {
 		if err := domain.OneOf("goal", q.Goal, goal.Minimize, goal.Maximize); err != nil {
-			return s, target, err
+			return s, err
 		}
 	}
-	var p filter.Parser
 	if s.Filter, err = p.Filter(q.Filter); err != nil {
-		return s, target, domain.Refused(err)
+		return s, domain.Refused(err)
 	}
 	keys, err := p.Sort(q.Target)
 	if err != nil {
-		return s, target, domain.Refused(err)
+		return s, domain.Refused(err)
 	}
 	if len(keys) != 1 || keys[0].Field != filter.Metric {
-		return s, target, domain.Invalid("target", "Name one metric as the target, such as metric.loss.min.")
+		return s, domain.Invalid("target", "Name one metric as the target, such as metric.loss.min.")
 	}
 	s.Metrics, s.Where = MetricsOf(p.Keys()), domain.NotTrashed("iteration")
-	return s, keys[0].Ref, nil
+	s.target = keys[0].Ref
+	return s, nil
 }
 
 // results returns the numbers of the iterations that have the metric, and their values. It sets

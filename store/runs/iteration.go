@@ -100,11 +100,15 @@ const (
 // Iterations returns a page of the iterations of an experiment. It returns INVALID_PAYLOAD if the
 // query can't be parsed; the error message gives the position. The actor needs the right to read.
 func (v *View) Iterations(experimentID string, q IterationQuery) (domain.List[Iteration], error) {
-	s, err := parseSearch(q)
+	parsed, err := parseSearch(q)
 	if err != nil {
 		return domain.List[Iteration]{}, err
 	}
 	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead)
+	if err != nil {
+		return domain.List[Iteration]{}, err
+	}
+	s, err := parsed.resolve(v.tx, experimentID)
 	if err != nil {
 		return domain.List[Iteration]{}, err
 	}

@@ -134,21 +134,28 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 // result is sorted alphabetically. UnknownNames returns INVALID_PAYLOAD if the filter can't be
 // parsed. The actor needs the right to read.
 func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error) {
-	var p filter.Parser
-	if _, err := p.Filter(where); err != nil {
-		return nil, domain.Refused(err)
+	q, err := parse(func(p *filter.Parser) ([]filter.Key, error) {
+		_, err := p.Filter(where)
+		return p.Keys(), domain.Refused(err)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
-	return search.UnknownKeys(v.tx.Tx, experimentID, p.Keys())
+	keys, err := q.resolve(v.tx, experimentID)
+	if err != nil {
+		return nil, err
+	}
+	return search.UnknownKeys(v.tx.Tx, experimentID, keys)
 }
 
 // SameParams returns the given keys whose parameters are equal in all iterations that match a
 // filter. The result has the order of keys. It includes keys that no iteration has. The actor
 // needs the right to read.
 func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, where string, keys []string) ([]string, error) {
-	s, err := parseSearch(IterationQuery{Filter: where})
+	q, err := parseSearch(IterationQuery{Filter: where})
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +164,10 @@ func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, 
 	}
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]string, error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
+			return nil, err
+		}
+		s, err := q.resolve(tx, experimentID)
+		if err != nil {
 			return nil, err
 		}
 		vary, err := Limited(tx, s.Query, func(in *search.Snapshot) (map[string]bool, error) {

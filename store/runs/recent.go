@@ -71,13 +71,17 @@ func (v *View) ProjectIterations(projectID string, q IterationQuery) (domain.Lis
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return l, err
 	}
-	s, err := parseSearch(IterationQuery{Filter: q.Filter, Sort: q.Sort, Columns: q.Columns})
+	parsed, err := parseSearch(IterationQuery{Filter: q.Filter, Sort: q.Sort, Columns: q.Columns})
 	if err != nil {
 		return l, err
 	}
 	var ids []string
 	err = v.tx.Select(&ids, `SELECT id FROM experiment WHERE project_id = ? AND deleted_date IS NULL ORDER BY created_date DESC, id LIMIT ?`, projectID, domain.MaxSearched)
 	if err != nil || len(ids) == 0 {
+		return l, err
+	}
+	s, err := parsed.resolve(v.tx, ids...)
+	if err != nil {
 		return l, err
 	}
 	h, err := findIn(v.tx, ids, s.Query, p)

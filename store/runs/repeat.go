@@ -7,6 +7,7 @@ import (
 
 	"tracker/store/difference"
 	"tracker/store/domain"
+	"tracker/store/filter"
 	"tracker/store/goal"
 	"tracker/store/json"
 	"tracker/store/search"
@@ -26,17 +27,17 @@ var errEnough = errors.New("enough rows")
 // Runs that differ only in their seeds have the same key. It returns at most maxRepeats runs, and
 // fewer if they have many parameters or much code. The actor needs the right to read.
 func (v *View) Repeats(experimentID string, o goal.Objective) ([]difference.Repeat, error) {
-	s, target, err := parseImportance(ImportanceQuery{Target: o.Value(), Filter: `status = 'SUCCEEDED'`})
+	s, err := parseImportance(new(filter.Parser), ImportanceQuery{Target: o.Value(), Filter: `status = 'SUCCEEDED'`})
 	if err != nil {
 		return nil, err
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
-	return Limited(v.tx, s, func(in *search.Snapshot) ([]difference.Repeat, error) {
+	return Limited(v.tx, s.Query, func(in *search.Snapshot) ([]difference.Repeat, error) {
 		var nums []int64
 		found := map[int64]*difference.Repeat{}
-		_, err := in.Results(experimentID, s, target, maxRepeats, func(r search.Result) {
+		_, err := in.Results(experimentID, s.Query, s.target, maxRepeats, func(r search.Result) {
 			if r.There {
 				one := &difference.Repeat{Value: math.NaN()}
 				if r.Value != nil {

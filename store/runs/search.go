@@ -21,9 +21,12 @@ type listing struct {
 }
 
 // parseSearch parses and checks a query.
-func parseSearch(q IterationQuery) (listing, error) {
-	var p filter.Parser
-	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
+func parseSearch(q IterationQuery) (parsed[listing], error) {
+	return parse(func(p *filter.Parser) (listing, error) { return parseQuery(p, q) })
+}
+
+func parseQuery(p *filter.Parser, q IterationQuery) (listing, error) {
+	s, err := parseListing(p, q.Filter, q.Sort, q.Columns)
 	if err != nil {
 		return s, err
 	}

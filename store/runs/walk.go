@@ -37,7 +37,7 @@ func (db *DB) WalkIterations(ctx context.Context, actor domain.Actor, experiment
 			if err != nil {
 				return nil, err
 			}
-			all, err := iterationsOf(tx, part, s.columns)
+			all, err := iterationsOf(tx, part, s.search.columns)
 			return slices.DeleteFunc(all, func(i Iteration) bool { return !q.Trash.Takes(i.Deleted || e.Deleted) }), err
 		})
 		if err != nil {
@@ -70,8 +70,12 @@ func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string
 }
 
 // findIterations returns the row numbers of all iterations that match the search s.
-func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
+func (v *View) findIterations(experimentID string, q parsed[listing]) ([]int64, error) {
 	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	s, err := q.resolve(v.tx, experimentID)
 	if err != nil {
 		return nil, err
 	}

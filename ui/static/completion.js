@@ -11,16 +11,24 @@ const fields = [
   ['tag', ''],
   ['name', ''],
   ['status', ''],
-  ['created', 'a time, such as > -1d'],
+  ['created', 'a time, such as > 2 weeks'],
   ['ended', 'a time'],
   ['last_seen', 'a time'],
   ['duration', "seconds, or '1h30m'"],
   ['id', ''],
 ];
+// The offered times are relative to the search.
+const times = [
+  ['1h', 'an hour ago'],
+  ['today', 'midnight in UTC'],
+  ['yesterday', 'midnight in UTC'],
+  ['1d', 'a day ago'],
+  ['2 weeks', 'two weeks ago'],
+];
 const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
 // This expression matches text after which the value of a parameter or a tag is expected.
 const beforeValue = new RegExp(
-  '(?:\\bparam\\.(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*))|\\b(tag))' +
+  '(?:(?:\\bparam\\.|(?<![\\p{L}\\p{N}_./-]))(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*)))' +
     '\\s*(?:!?=|~|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
   'iu'
 );
@@ -52,12 +60,15 @@ export function wordAtCursor(text) {
   if (/\bstatus\s*(!?=|in\s*\([^()]*)\s*$/i.test(before))
     return { start, word: word.replace(/^['"]/, ''), status: true };
   const value = beforeValue.exec(before);
-  if (value)
+  if (/\b(created|ended|last_seen)\s*[<>]=?\s*$/i.test(before)) return isText ? null : { start, word, time: true };
+  if (value) {
+    const name = value[1]?.replaceAll('``', '`') ?? value[2].replace(/^param\./i, '');
     return {
       start,
       word: word.replace(/^['"]/, ''),
-      value: value[3] ? { tag: true } : { param: value[1]?.replaceAll('``', '`') ?? value[2] },
+      value: /^tag$/i.test(name) && !value[1] ? { tag: true } : { param: name },
     };
+  }
   return !isText && /(^|\(|\b(and|or|not))\s*$/i.test(before) ? { start, word } : null;
 }
 
@@ -71,12 +82,16 @@ const quoteValue = (value) =>
  * completions returns the completions of a word.
  * @returns {Promise<{text: string, label: string, hint: string}[]>}
  */
-async function completions({ word, status, value }, experiment) {
+async function completions({ word, status, time, value }, experiment) {
   const lower = word.toLowerCase();
   if (value) {
     const { values } = await fetchData(`experiment/${experiment}/values`, { query: { param: value.param, q: word } });
     return values.map((v) => ({ text: quoteValue(v.value), label: v.value, hint: `of ${count(v.iterations)}` }));
   }
+  if (time)
+    return times
+      .filter(([text]) => text.startsWith(lower))
+      .map(([text, hint]) => ({ text, label: text, hint }));
   if (status) return statuses.filter((s) => s.startsWith(lower)).map((s) => ({ text: `'${s}'`, label: s }));
   const [, kind, rest] = /^(?:(param|metric)\.)?(.*)$/is.exec(word);
   const plain = fields

@@ -5,11 +5,8 @@ import { fetchData } from './request.js';
 import * as groups from './rungroup.js';
 import { viewMenu } from './viewmenu.js';
 
-const mostNames = 3;
+const mostNames = 6;
 const mostOffered = 50; // names in the dialog
-
-/** isSeed reports whether a parameter only repeats a run. */
-const isSeed = (key) => /(^|[^a-z])(random_?)?(seed|fold|repeat)([^a-z]|$)/i.test(key);
 
 /**
  * fillTableBar adds the controls for groups, nested runs, differences and saved views to the bar above the
@@ -41,7 +38,7 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
     const all = found.keys
       .filter((key) => key.toLowerCase().includes(q.toLowerCase()))
       .map((key) => ({ id: id(key), name: key, hint: 'parameter' }));
-    const others = found.keys.filter((key) => !isSeed(key));
+    const others = found.keys.filter((key) => !found.repeats.includes(key));
     if (!q && there.size === 0 && others.length > 1 && others.length < found.keys.length && others.length <= mostNames)
       all.unshift({ id: '', all: others.map(id), name: 'All but seed', hint: others.join(', ') });
     if ('tag'.includes(q.toLowerCase()))

@@ -1,1 +1,0 @@
-import"./part-CSMPDITC.js";import"./part-PLCOXVQE.js";

@@ -1,0 +1,1 @@
+import"./part-CCG2NFWT.js";import"./part-PLCOXVQE.js";
