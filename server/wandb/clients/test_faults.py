@@ -11,12 +11,13 @@ import time
 
 import pytest
 
-from conftest import QUICK, Server, client_env, own_port, until_points
+from conftest import QUICK, STACKS, Server, client_env, end_services, own_port, until_points
 from proxy import Proxy
 
 SCRIPT = """
 import time, wandb
 run = wandb.init(project="faults", name="run", id="run")
+print("begun", flush=True)
 for i in range(3000):
     run.log({"loss": i, "acc": -i, "nest": {"a": i}})
     if i % 300 == 0:
@@ -38,13 +39,27 @@ def complete(server):
 
 
 def begin(folder, uri, pause):
-    (folder / "script.py").write_text(textwrap.dedent(SCRIPT).replace("PAUSE", str(pause)))
-    return subprocess.Popen([sys.executable, "script.py"], cwd=folder, env=client_env(folder, uri, **QUICK), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    """Start the script and wait until its run has begun.
+
+    The output goes to a file, because a service process that outlives the script keeps a pipe open.
+    """
+    (folder / "script.py").write_text(STACKS + textwrap.dedent(SCRIPT).replace("PAUSE", str(pause)))
+    output = folder / "output"
+    while True:
+        with open(output, "w") as out:
+            process = subprocess.Popen([sys.executable, "script.py"], cwd=folder, env=client_env(folder, uri, **QUICK), stdout=out,
+                                       stderr=subprocess.STDOUT)
+        while process.poll() is None and "begun" not in output.read_text():
+            time.sleep(0.05)
+        # The client can end before it has sent any data, see run_client.
+        if not process.returncode or "Connection to wandb service failed" not in output.read_text():
+            return process
+        end_services(folder)
 
 
-def ended(process):
-    out, _ = process.communicate(timeout=600)
-    assert process.returncode == 0, out
+def ended(folder, process):
+    returned = process.wait(timeout=600)
+    assert returned == 0, (folder / "output").read_text()
 
 
 def test_killed_server(tmp_path):
@@ -57,7 +72,7 @@ def test_killed_server(tmp_path):
         server.process.wait()
         time.sleep(0.5)
         server.start(port)
-    ended(process)
+    ended(tmp_path, process)
     complete(server)
     server.close()
 
@@ -66,7 +81,7 @@ def test_killed_server(tmp_path):
 def test_answers(tmp_path, fault):
     server = Server(tmp_path)
     proxy = Proxy(server.uri, fault)
-    ended(begin(tmp_path, proxy.uri, 0.2))
+    ended(tmp_path, begin(tmp_path, proxy.uri, 0.2))
     complete(server)
     proxy.close()
     server.close()
@@ -87,7 +102,7 @@ def test_outage(tmp_path, fault):
     if fault == "refused":
         proxy = Proxy(server.uri, port=proxy.server_address[1])
     proxy.fault = None
-    ended(process)
+    ended(tmp_path, process)
     complete(server)
     proxy.close()
     server.close()
@@ -113,7 +128,7 @@ def test_killed_client(tmp_path, wandb_command):
     for pid in [process.pid, *children(process.pid)]:
         with contextlib.suppress(ProcessLookupError):  # the service may have ended with the script
             os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=600)
+    process.wait(timeout=600)
     folder = next((tmp_path / "wandb").glob("run-*"))
     for _ in range(2):
         wandb_command(server.uri, "sync", str(folder), "--include-synced")
