@@ -117,7 +117,7 @@ type nextSetting struct {
 // analysisData returns the importance of parameters with curves, and suggestions for the next
 // runs.
 func (s *site) analysisData(r *http.Request, actor domain.Actor) (any, error) {
-	v, found, err := s.estimate(r, actor, true, nil)
+	v, found, err := s.estimate(r.Context(), actor, idOf(r), r.URL.Query(), true, nil)
 	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}

@@ -22,6 +22,7 @@ const maxCompared = 200
 // compareView is the view of the page that compares runs.
 type compareView struct {
 	ExperimentID string
+	Query        string // part of the address that selects the runs
 	Best         string // ID of the best run, "" for none
 
 	Runs       []run
@@ -196,7 +197,7 @@ func (s *site) compareView(r *http.Request, db *store.View, user domain.User) (f
 	if err != nil {
 		return f, v, err
 	}
-	v = compareView{ExperimentID: e.ID, Note: note, Sections: compareSections(all, o)}
+	v = compareView{ExperimentID: e.ID, Query: compareQuery(r.URL.Query()), Note: note, Sections: compareSections(all, o)}
 	for _, c := range all {
 		v.Runs = append(v.Runs, c.run)
 	}

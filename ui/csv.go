@@ -11,12 +11,16 @@ import (
 	"tracker/store/domain"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/table"
 )
 
-// runsCSV responds with all runs that match the filter as CSV. The file has the order and
-// columns of the table. Numbers have full precision, times are in RFC 3339 format, and
+// runsCSV responds with all runs that match the filter as CSV, or with groups of runs if the
+// query has a group. The file has the order and columns of the table. Numbers have full precision, times are in RFC 3339 format, and
 // durations are in seconds.
 func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	if r.URL.Query().Get("group") != "" {
+		return s.runsTable(w, r, user, csvTable)
+	}
 	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	e, err := s.DB.Projects.Experiment(ctx, actor, idOf(r))
 	if err != nil {
@@ -38,7 +42,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 		w.Header().Set("Content-Disposition", web.Attachment(e.Name+".csv"))
 		head := []string{"name", "status"}
 		for _, c := range columns {
-			head = append(head, harmless(string(c.Kind)+"."+c.Name))
+			head = append(head, table.Harmless(string(c.Kind)+"."+c.Name))
 		}
 		return out.Write(append(head, "created", "duration", "tags", "id"))
 	}
@@ -76,29 +80,16 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 }
 
 func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
-	row := []string{harmless(i.Name), s.status(i)}
+	row := []string{table.Harmless(i.Name), s.status(i)}
 	for _, c := range columns {
 		var text string
 		if c.Kind == search.ParamKey {
-			text = harmless(i.Params[c.Name])
+			text = table.Harmless(i.Params[c.Name])
 		} else if v, ok := i.Metrics[c.Name]; ok {
 			text = v.String()
 		}
 		row = append(row, text)
 	}
 	return append(row, i.CreatedDate.String(), strconv.FormatFloat(lasted(i).Seconds(), 'f', -1, 64),
-		harmless(strings.Join(i.Tags, ", ")), i.ID)
-}
-
-// harmless returns text in a form that a spreadsheet does not evaluate as a formula. If text begins
-// like a formula, harmless puts an apostrophe before it, as OWASP recommends against CSV injection.
-// Numbers are unchanged.
-func harmless(text string) string {
-	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
-		return text
-	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return text
-	}
-	return "'" + text
+		table.Harmless(strings.Join(i.Tags, ", ")), i.ID)
 }

@@ -184,7 +184,12 @@ var errRequest = domain.Errorf(web.CodeMalformedBody, "The request can't be read
 
 // readBody reads and decodes the JSON body of a script's request.
 func readBody(r *http.Request, into any) error {
-	body, err := web.ReadBody(nil, r, web.Limits{Size: maxForm})
+	return readLargeBody(r, into, maxForm)
+}
+
+// readLargeBody is readBody with another limit in bytes.
+func readLargeBody(r *http.Request, into any, limit int64) error {
+	body, err := web.ReadBody(nil, r, web.Limits{Size: limit})
 	if err != nil {
 		return err
 	}

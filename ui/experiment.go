@@ -47,7 +47,8 @@ type experimentView struct {
 	First       string   // JSON of the data that the scripts need first
 	Lesson      *lesson  // nil if the experiment has runs
 	Nothing     *nothing // nil if runs match the filter
-	CSV, All    string   // paths of the CSV file and of the form that changes all runs
+	Table       string   // query of the files with the table
+	All         string   // path of the form that changes all runs
 }
 
 // experiment shows an experiment's runs in a table. The table works without scripts. Scripts
@@ -127,7 +128,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.Us
 		if v.Failed, err = failedText(db, e.ID); err != nil {
 			return nil, err
 		}
-		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {v.Columns}}.Encode()
+		v.Table = url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {v.Columns}}.Encode()
 		v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
 		var early string
 		if v.Lesson == nil {
@@ -293,4 +294,9 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user domain.U
 		f.Crumbs = []crumb{{"Projects", "/"}, {Name: p.Name}}
 		return projectPage(f, v), nil
 	})
+}
+
+// file returns the path of a file with the table of runs.
+func (v experimentView) file(ending string) string {
+	return "/experiment/" + v.ID + "/runs." + ending + "?" + v.Table
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"tracker/store/scalar"
 	"tracker/store/suggest"
 	"tracker/ui/plain"
+	"tracker/ui/report"
 )
 
 // importanceView is the view of the page of parameter importance.
@@ -80,7 +82,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 // replace the page by the tab Analyse of the experiment.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	var f frame
-	v, found, err := s.estimate(r, domain.Actor{UserID: user.ID}, false, func(db *store.View, e projects.Experiment, p projects.Project) (err error) {
+	v, found, err := s.estimate(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), r.URL.Query(), false, func(db *store.View, e projects.Experiment, p projects.Project) (err error) {
 		if f, err = s.inside(db, "Importance", user, place{projectID: e.ProjectID, experimentID: e.ID}); err != nil {
 			return err
 		}
@@ -95,12 +97,11 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.Us
 	return s.render(w, r, http.StatusOK, importancePage(f, v))
 }
 
-// estimate estimates the importance of parameters for the metric in the request's query. next
+// estimate estimates the importance of an experiment's parameters for the metric in a query. next
 // is true if settings are to be suggested. If read is not nil, estimate calls it with the snapshot.
-func (s *site) estimate(r *http.Request, actor domain.Actor, next bool,
+func (s *site) estimate(ctx context.Context, actor domain.Actor, experimentID string, query url.Values, next bool,
 	read func(*store.View, projects.Experiment, projects.Project) error) (v importanceView, found runs.Importance, err error) {
-	query := r.URL.Query()
-	v = importanceView{ExperimentID: idOf(r), Filter: plain.Readable(query.Get("filter"))}
+	v = importanceView{ExperimentID: experimentID, Filter: plain.Readable(query.Get("filter"))}
 	input := func(db *store.View) (in runs.ImportanceInput, err error) {
 		e, p, err := s.experimentOf(db, v.ExperimentID)
 		if err != nil {
@@ -133,8 +134,8 @@ func (s *site) estimate(r *http.Request, actor domain.Actor, next bool,
 		}
 		return db.Runs.ImportanceInput(q)
 	}
-	found, err = s.DB.Runs.Importance(r.Context(), func() (in runs.ImportanceInput, err error) {
-		err = s.DB.View(r.Context(), actor, func(db *store.View) error {
+	found, err = s.DB.Runs.Importance(ctx, func() (in runs.ImportanceInput, err error) {
+		err = s.DB.View(ctx, actor, func(db *store.View) error {
 			in, err = input(db)
 			return err
 		})
@@ -353,4 +354,21 @@ func goodFirst(s string) int {
 		return 0
 	}
 	return 1
+}
+
+// shares returns the importance of an experiment's parameters for a report.
+func (s *site) shares(ctx context.Context, actor domain.Actor, experimentID string, query url.Values) (rows []report.Share, label, summary string, err error) {
+	v, found, err := s.estimate(ctx, actor, experimentID, query, false, nil)
+	if err != nil {
+		return nil, "", "", err
+	}
+	v.fill(found)
+	for _, row := range v.Rows {
+		words := sentences(row.Direction, row.Region)
+		if row.Depends != "" {
+			words = sentences(row.Depends)
+		}
+		rows = append(rows, report.Share{Name: row.Name, Share: row.text(), Interval: row.interval(), Words: strings.Join(words, " "), Known: row.Known})
+	}
+	return rows, v.Objective.Metric + " " + v.Objective.Statistic(), v.Summary, nil
 }

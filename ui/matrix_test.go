@@ -38,6 +38,8 @@ var cells = []cell{
 	{method: "GET", route: "/report/{id}", path: "/report/$report", needs: "read"},
 	{method: "POST", route: "/report/{id}", path: "/report/$report", needs: "update", body: "name=new&text=t"},
 	{method: "POST", route: "/report/{id}/delete", path: "/report/$report/delete", needs: "read delete", body: "x=y"},
+	{method: "POST", route: "/report/{id}/block", path: "/report/$report/block", needs: "read update", body: "do=add&text=t"},
+	{method: "GET", route: "/report/{id}/picture/{picture}", path: "/report/$report/picture/$picture", needs: "read"},
 	{method: "GET", route: "/report/{id}/export", path: "/report/$report/export", needs: "read"},
 	{method: "GET", route: "/project/{id}/runs", path: "/project/$project/runs", needs: "read"},
 	{method: "GET", route: "/project/{id}/archive", path: "/project/$project/archive", needs: "read"},
@@ -50,6 +52,8 @@ var cells = []cell{
 	{method: "GET", route: "/project/{id}/members", path: "/project/$project/members", needs: "read"},
 	{method: "POST", route: "/project/{id}/members", path: "/project/$project/members", needs: "admin", body: "username=carol&read=on"},
 	{method: "GET", route: "/experiment/{id}", path: "/experiment/$experiment", needs: "read"},
+	{method: "GET", route: "/experiment/{id}/runs.tex", path: "/experiment/$experiment/runs.tex", needs: "read"},
+	{method: "GET", route: "/experiment/{id}/runs.md", path: "/experiment/$experiment/runs.md", needs: "read"},
 	{method: "GET", route: "/experiment/{id}/runs.csv", path: "/experiment/$experiment/runs.csv", needs: "read"},
 	{method: "GET", route: "/experiment/{id}/importance", path: "/experiment/$experiment/importance", needs: "read"},
 	{method: "GET", route: "/experiment/{id}/failures", path: "/experiment/$experiment/failures", needs: "read"},
@@ -69,6 +73,9 @@ var cells = []cell{
 	{method: "POST", route: "/iteration/{id}/status", path: "/iteration/$run/status", needs: "update", body: "status=SUCCEEDED"},
 	{method: "POST", route: "/iteration/{id}/tag", path: "/iteration/$run/tag", needs: "create", body: "tag=new"},
 	{method: "POST", route: "/iteration/{id}/tag", path: "/iteration/$run/tag", needs: "delete", body: "remove=old"},
+	{method: "GET", route: "/compare.tex", path: "/compare.tex?i=$run $second", needs: "read"},
+	{method: "GET", route: "/compare.md", path: "/compare.md?i=$run $second", needs: "read"},
+	{method: "GET", route: "/compare.csv", path: "/compare.csv?i=$run $second", needs: "read"},
 	{method: "GET", route: "/compare", path: "/compare?i=$run $second", needs: "read"},
 	{method: "GET", route: "/iteration/{id}/best", path: "/iteration/$run/best", needs: "read", ended: true}, // the experiment has no objective
 	{method: "GET", route: "/change", path: "/change?i=$run", needs: "read"},
@@ -125,8 +132,8 @@ var cells = []cell{
 	{method: "GET", route: "/data/experiment/{id}/views", path: "/data/experiment/$experiment/views", needs: "read"},
 	{method: "POST", route: "/data/experiment/{id}/views", path: "/data/experiment/$experiment/views", needs: "create", body: `{"name":"new","query":"q=1"}`},
 	{method: "GET", route: "/data/experiment/{id}/reports", path: "/data/experiment/$experiment/reports", needs: "read"},
-	{method: "POST", route: "/data/experiment/{id}/reports", path: "/data/experiment/$experiment/reports", needs: "read create", body: `{"name":"new","chart":{"metrics":["train/loss"]}}`},
-	{method: "POST", route: "/data/report/{id}/charts", path: "/data/report/$report/charts", needs: "read update", body: `{"experiment":"$experiment","metrics":["train/loss"]}`},
+	{method: "POST", route: "/data/experiment/{id}/reports", path: "/data/experiment/$experiment/reports", needs: "read create", body: `{"name":"new","item":{"metrics":["train/loss"]}}`},
+	{method: "POST", route: "/data/report/{id}/items", path: "/data/report/$report/items", needs: "read update", body: `{"experiment":"$experiment","metrics":["train/loss"]}`},
 	{method: "GET", route: "/data/view/{id}", path: "/data/view/$view", needs: "read"},
 	{method: "POST", route: "/data/markdown", needs: "user", body: `{"text":"*a*"}`},
 	{method: "PATCH", route: "/data/view/{id}", path: "/data/view/$view", needs: "update", body: `{"name":"new"}`},
@@ -256,7 +263,9 @@ func (s *site) world() map[string]string {
 	w["loose"] = s.keep(w["experiment"], files.NewArtifact{Name: "loose.bin"}, "loose")
 	w["html"] = s.keep(w["experiment"], files.NewArtifact{Name: "page.html"}, "<p>")
 	w["model"], w["version"] = s.register(w["project"], w["run"], w["artifact"])
-	w["report"] = s.report(w["project"], "findings", "# Found")
+	const drawing = "eJyzKS5LV6jIzckrtlXKKCkpsNLXLy8v1ys31ssvStc3MjAw0AeqUNK3AwApuA1I" // an empty SVG image, compressed
+	w["report"] = s.report(w["project"], "findings", "# Found\n\n```image\nsvg: "+drawing+"\n```\n")
+	w["picture"] = domain.Fingerprint(drawing)
 	w["sweep"] = s.search(w["project"], "grid")
 	other, err := s.db.Projects.CreateExperiment(s.t.Context(), s.actor("alice"), w["project"], projects.NewExperiment{Name: "other"})
 	if err != nil {

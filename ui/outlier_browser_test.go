@@ -114,7 +114,7 @@ func TestReportOutliers(t *testing.T) {
 	a.wants(t, 200, note, ">1.4</text>")
 	s.get("/report/"+s.report(w.project, "all", block+"outliers: show\n```\n")).lacks(t, note, ">1.4</text>")
 	s.get("/report/"+s.report(w.project, "log", block+"y: log\n```\n")).lacks(t, note)
-	s.get("/report/"+s.report(w.project, "wrong", block+"outliers: often\n```\n")).wants(t, 200, "The value of outliers must be auto or show.")
+	s.get("/report/"+s.report(w.project, "wrong", block+"outliers: often\n```\n")).wants(t, 200, "The value of outliers must be auto, show or ignore.")
 	id := s.report(w.project, "offline", block+"```\n")
 	s.get("/report/"+id+"/export").wants(t, 200, note)
 }

@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
+	"github.com/gorilla/mux"
 
 	"tracker/server/web"
 	"tracker/store"
@@ -114,7 +117,29 @@ type reportView struct {
 	Offline bool // whether the report is exported to a file
 	Rights  domain.Permission
 	Form    reportForm
+	Lost    lostEdit
 }
+
+// lostEdit is an edit of a block that was rejected.
+type lostEdit struct {
+	Wrong string // the reason, "" for none
+	Text  string // the text that the user typed, "" for none
+}
+
+// editable reports whether the page has controls that edit blocks.
+func (v reportView) editable() bool { return v.Rights.Update && !v.Offline }
+
+// blockName returns a name of a block for its controls.
+func (v reportView) blockName(part report.Part) string {
+	name := "block " + strconv.Itoa(part.Index+1) + " of " + strconv.Itoa(len(v.Parts))
+	if part.Caption != "" {
+		name += ", " + plain.Line(part.Caption, 60)
+	}
+	return name
+}
+
+// rowsOf returns the number of rows of an editor for a text.
+func rowsOf(text string) string { return strconv.Itoa(min(max(3, strings.Count(text, "\n")+1), 24)) }
 
 // address returns a function that maps run IDs to URLs. It returns nil for an exported report,
 // which contains no links.
@@ -127,12 +152,13 @@ func (v reportView) address(f frame) func(runID string) string {
 
 // report shows a report.
 func (s *site) report(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	return s.showReport(w, r, user, http.StatusOK, reportForm{})
+	return s.showReport(w, r, user, http.StatusOK, reportView{})
 }
 
-func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.User, status int, typed reportForm) error {
+// showReport shows a report. The form of v holds rejected input.
+func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.User, status int, v reportView) error {
 	var f frame
-	v := reportView{Form: typed}
+	typed := v.Form
 	var of projects.Report
 	err := s.view(r, user, func(db *store.View) (err error) {
 		if of, err = db.Projects.Report(idOf(r)); err != nil {
@@ -146,7 +172,7 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.Us
 			return err
 		}
 		f, err = s.inside(db, of.Name, user, place{projectID: p.ID})
-		f.InPlace = true
+		f.InPlace, f.Module = true, "report.js"
 		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {"Reports", "/project/" + p.ID + "/reports"}, {Name: of.Name}}
 		return err
 	})
@@ -182,7 +208,11 @@ func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Rep
 	return withBudget(ctx, func(ctx context.Context) (err error) {
 		builder := report.Builder{DB: s.DB, Actor: domain.Actor{UserID: user.ID}, ProjectID: of.ProjectID, Offline: v.Offline,
 			Runs: s.reportRuns, Columns: s.defaultColumns, Explain: blockError,
-			Picture: func(id string) string { return s.BasePath + "/artifact/" + id + "/data" }}
+			Importance: func(ctx context.Context, experimentID, metric, aim, filter string) ([]report.Share, string, string, error) {
+				return s.shares(ctx, domain.Actor{UserID: user.ID}, experimentID, url.Values{"metric": {metric}, "goal": {aim}, "filter": {filter}})
+			},
+			Picture: func(id string) string { return s.BasePath + "/artifact/" + id + "/data" },
+			Drawing: func(fingerprint string) string { return s.BasePath + "/report/" + of.ID + "/picture/" + fingerprint }}
 		v.Parts, v.Running, err = builder.Parts(ctx, of.Text)
 		return err
 	})
@@ -216,9 +246,35 @@ func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user domain.Us
 	err = s.DB.Projects.UpdateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.ReportPatch{
 		Name: changed(fields, "name", typed.Name), Text: changed(fields, "text", typed.Text), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showReport(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
+		return s.showReport(w, r, user, web.StatusOf(typed.Wrong.Code), reportView{Form: typed})
 	}
 	return s.redirectUnless(err, w, r, "/report/"+idOf(r))
+}
+
+// editBlock moves, resizes, changes, removes or adds a block of a report. Concurrent changes of
+// other blocks are kept. If the block itself was changed, the page shows the text that the user
+// typed.
+func (s *site) editBlock(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) error {
+	e := report.Edit{Do: fields.Get("do"), Was: fields.Get("was"), Text: text(fields, "text")}
+	e.Block, _ = strconv.Atoi(fields.Get("block"))
+	e.To, _ = strconv.Atoi(fields.Get("to"))
+	at := 0
+	_, err := s.changeReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), func(text string) (next string, err error) {
+		next, at, err = e.Apply(text)
+		return next, err
+	})
+	if wrong := formError(err); wrong != nil {
+		lost := lostEdit{Wrong: wrong.Message}
+		if e.Do == "text" || e.Do == "add" {
+			lost.Text = e.Text
+		}
+		return s.showReport(w, r, user, web.StatusOf(wrong.Code), reportView{Lost: lost})
+	}
+	address := "/report/" + idOf(r)
+	if !inPlace(r) {
+		address += "#block-" + strconv.Itoa(at)
+	}
+	return s.redirectUnless(err, w, r, address)
 }
 
 func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
@@ -228,6 +284,26 @@ func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.
 		err = s.DB.Projects.DeleteReport(ctx, actor, of.ID)
 	}
 	return s.redirectUnless(err, w, r, s.afterDeletion("/project/"+of.ProjectID+"/reports", of.ID))
+}
+
+// reportPicture responds with an SVG image in the text of a report. The address contains a
+// fingerprint of the image, so browsers can cache it.
+func (s *site) reportPicture(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	of, err := s.DB.Projects.Report(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	if err != nil {
+		return err
+	}
+	svg, err := report.Drawing(of.Text, mux.Vars(r)["picture"])
+	if err != nil {
+		return err
+	}
+	// A page shows the picture as an image, which runs no scripts. Opened by itself, it is saved.
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Content-Disposition", web.Attachment("figure.svg"))
+	w.Header().Set("Cache-Control", "private, max-age=86400")
+	_, err = w.Write(svg)
+	return err
 }
 
 // exportReport responds with a report as a single HTML file.

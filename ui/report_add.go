@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -11,9 +12,14 @@ import (
 	"tracker/ui/report"
 )
 
-// reportChoice holds the reports to which the user can add a chart.
+// maxItem is the maximum size in bytes of a request that adds an item to a report. The item can be
+// a picture.
+const maxItem = 512 << 10
+
+// reportChoice holds the reports to which the user can add a chart or a table.
 type reportChoice struct {
 	Data   []reportName `json:"data"`
+	Name   string       `json:"name"` // suggested name of a new report
 	Total  int          `json:"total"`
 	Most   int          `json:"most"` // maximum number of runs in a chart of a report
 	Create bool         `json:"create"`
@@ -36,28 +42,28 @@ func (s *site) reportsData(r *http.Request, db *store.View) (any, error) {
 		return nil, err
 	}
 	rights, err := db.Users.Rights(e.ProjectID)
-	answer := reportChoice{Data: []reportName{}, Total: list.Total, Most: report.MaxRuns, Create: rights.Create, Update: rights.Update}
+	answer := reportChoice{Data: []reportName{}, Name: e.Name, Total: list.Total, Most: report.MaxRuns, Create: rights.Create, Update: rights.Update}
 	for _, one := range list.Data {
 		answer.Data = append(answer.Data, reportName{one.ID, one.Name})
 	}
 	return answer, err
 }
 
-// createReportData creates a report that contains one chart.
+// createReportData creates a report that contains one block.
 func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
-		Name  string       `json:"name"`
-		Chart report.Chart `json:"chart"`
+		Name string      `json:"name"`
+		Item report.Item `json:"item"`
 	}
-	if err := readBody(r, &b); err != nil {
+	if err := readLargeBody(r, &b, maxItem); err != nil {
 		return nil, err
 	}
 	e, err := s.DB.Projects.Experiment(r.Context(), actor, idOf(r))
 	if err != nil {
 		return nil, err
 	}
-	b.Chart.Experiment = e.ID
-	text, err := s.blockOf(r, actor, b.Chart)
+	b.Item.Experiment = e.ID
+	text, err := s.blockOf(r, actor, b.Item)
 	if err != nil {
 		return nil, err
 	}
@@ -66,39 +72,66 @@ func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error
 	return reportName{made.ID, name}, err
 }
 
-// blockOf returns the chart as a fenced block. It returns an error if the actor can't read the
-// chart's runs.
-func (s *site) blockOf(r *http.Request, actor domain.Actor, chart report.Chart) (string, error) {
-	if err := s.DB.View(r.Context(), actor, chart.Visible); err != nil {
-		return "", err
+// blockOf returns an item as text of a report. It returns an error if the actor can't read the
+// item's runs.
+func (s *site) blockOf(r *http.Request, actor domain.Actor, item report.Item) (text string, err error) {
+	if item.Kind == "image" && item.Artifact == "" {
+		return item.Block()
 	}
-	return chart.Block()
+	if item.Kind == "image" {
+		if _, err := s.DB.Files.Artifact(r.Context(), actor, item.Artifact); err != nil {
+			return "", err
+		}
+		return item.Block()
+	}
+	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
+		if err := item.Visible(db); err != nil {
+			return err
+		}
+		if item.Kind == "table" && item.Frozen {
+			text, err = item.Rows(db)
+			return err
+		}
+		text, err = item.Block()
+		return err
+	})
+	return text, err
 }
 
-// attempts is the maximum number of attempts to add a chart to a report. An attempt fails if
-// another user changes the report at the same time.
+// attempts is the maximum number of attempts to change a report. An attempt fails if another
+// user changes the report at the same time.
 const attempts = 5
 
-// addChartData adds a chart to the end of a report. Concurrent changes to the report are preserved.
-func (s *site) addChartData(r *http.Request, actor domain.Actor) (any, error) {
-	var chart report.Chart
-	if err := readBody(r, &chart); err != nil {
+// addItemData adds a chart or a table to the end of a report. Concurrent changes to the report
+// are kept.
+func (s *site) addItemData(r *http.Request, actor domain.Actor) (any, error) {
+	var item report.Item
+	if err := readLargeBody(r, &item, maxItem); err != nil {
 		return nil, err
 	}
-	block, err := s.blockOf(r, actor, chart)
+	block, err := s.blockOf(r, actor, item)
 	if err != nil {
 		return nil, err
 	}
+	of, err := s.changeReport(r.Context(), actor, idOf(r), func(text string) (string, error) { return report.Append(text, block), nil })
+	return reportName{of.ID, of.Name}, err
+}
+
+// changeReport replaces the text of a report by the result of change. If another user changes
+// the report at the same time, changeReport calls change with the new text.
+func (s *site) changeReport(ctx context.Context, actor domain.Actor, id string, change func(text string) (string, error)) (of projects.Report, err error) {
 	for range attempts {
-		var of projects.Report
-		if of, err = s.DB.Projects.Report(r.Context(), actor, idOf(r)); err != nil {
-			return nil, err
+		if of, err = s.DB.Projects.Report(ctx, actor, id); err != nil {
+			return of, err
 		}
-		next := report.Append(of.Text, block)
-		err = s.DB.Projects.UpdateReport(r.Context(), actor, of.ID, projects.ReportPatch{Text: &next, Before: domain.Before{"text": domain.Fingerprint(of.Text)}})
+		next, err := change(of.Text)
+		if err != nil {
+			return of, err
+		}
+		err = s.DB.Projects.UpdateReport(ctx, actor, of.ID, projects.ReportPatch{Text: &next, Before: domain.Before{"text": domain.Fingerprint(of.Text)}})
 		if e := web.AsError(err); e == nil || e.Code != domain.CodeConflict {
-			return reportName{of.ID, of.Name}, err
+			return of, err
 		}
 	}
-	return nil, err
+	return of, err
 }

@@ -22,7 +22,7 @@ import (
 // Pages refer to these sources. The scripts in modules are ES modules. The script theme.js
 // runs before the browser draws the page, and turns.js is a shared worker.
 var (
-	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "sweep.js", "toanalyse.js", "workbench.js"}
+	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "report.js", "sweep.js", "toanalyse.js", "workbench.js"}
 	classic = []string{"theme.js", "turns.js"}
 	styles  = []string{"analyse.css", "compare.css", "diagnosis.css", "dialog.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}

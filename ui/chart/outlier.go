@@ -44,3 +44,14 @@ func usualRange(curves []ends, better goal.Goal) ends {
 	}
 	return all
 }
+
+// inner returns the range without the lowest and the highest five percent of values. It returns
+// otherwise if there are no values.
+func inner(values []float64, otherwise ends) ends {
+	if len(values) == 0 {
+		return otherwise
+	}
+	values = slices.Sorted(slices.Values(values))
+	cut := len(values) / 20
+	return ends{values[cut], values[len(values)-1-cut]}
+}

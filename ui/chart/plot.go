@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store/goal"
-	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/ui/plain"
 )
@@ -29,6 +27,8 @@ type Plot struct {
 	Lines []Line
 	// Beyond is a note about curves that leave the axes, "" for none.
 	Beyond string
+	Clip   bool // whether lines can leave the axes
+	Listed bool // whether the page lists the names of the lines beside the plot
 }
 
 // Tick is a grid line at the position At in the view box.
@@ -47,12 +47,8 @@ type Line struct {
 	Path  string // SVG path
 }
 
-// Run holds the name of a run and the CSS class of the run's colour.
+// Run holds the name of a run or group, and the CSS classes of its colour and line style.
 type Run struct{ Name, Class string }
-
-// Scales describes the axes of a plot. LogX and LogY select logarithmic axes. Outliers extends
-// the Y axis to include outliers.
-type Scales struct{ LogX, LogY, Outliers bool }
 
 // axis maps values to positions. A logarithmic axis maps positive values only.
 type axis struct {
@@ -93,56 +89,6 @@ func (a axis) ticks() []Tick {
 		all = append(all, Tick{label, place1(a.at(values[i]))})
 	}
 	return all
-}
-
-// New draws the curves of runs over their steps. The map named holds each run's name and colour by
-// run ID. Values that an axis can't show leave a gap: NaN and infinite values, and, on a
-// logarithmic axis, values that are not positive. New returns nil if there is nothing to draw.
-func New(title string, curves []runs.Curve, named map[string]Run, scales Scales) *Plot {
-	first, last := math.Inf(1), math.Inf(-1)
-	drawn := func(step, v float64) bool {
-		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)
-	}
-	var spans []ends
-	shown := ends{math.Inf(1), math.Inf(-1)}
-	for _, c := range curves {
-		of := ends{math.Inf(1), math.Inf(-1)}
-		for i, v := range c.Value {
-			if step := float64(c.Step[i]); drawn(step, float64(v)) {
-				of = ends{min(of.low, float64(v)), max(of.high, float64(v))}
-				first, last = math.Min(first, step), math.Max(last, step)
-			}
-		}
-		if of.low <= of.high {
-			spans = append(spans, of)
-			shown = ends{min(shown.low, of.low), max(shown.high, of.high)}
-		}
-	}
-	if len(spans) == 0 {
-		return nil
-	}
-	if !scales.LogY && !scales.Outliers {
-		shown = usualRange(spans, goal.Of(title))
-	}
-	x := newAxis(scales.LogX, first, last, left, width-right, 2)
-	y := newAxis(scales.LogY, within(shown.low), within(shown.high), height-foot, top, 1)
-	p := &Plot{Title: title, X: x.ticks(), Y: y.ticks(), Beyond: beyond(spans, shown)}
-	for _, c := range curves {
-		var path strings.Builder
-		pen := "M"
-		for i, v := range c.Value {
-			step := float64(c.Step[i])
-			if !drawn(step, float64(v)) {
-				pen = "M"
-				continue
-			}
-			path.WriteString(pen + place1(x.at(step)) + " " + place1(outside(y.at(within(float64(v))))))
-			pen = "L"
-		}
-		r := named[c.IterationID]
-		p.Lines = append(p.Lines, Line{Class: "line " + r.Class, Name: r.Name, Path: path.String()})
-	}
-	return p
 }
 
 // beyond returns a note with the number of curves that leave the shown range, "" for none.

@@ -173,7 +173,7 @@ func Drawn(p *Plot) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.Beyond != "" {
+		if p.Clip {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<svg x=\"56\" y=\"9\" width=\"572\" height=\"208\" viewBox=\"56 9 572 208\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -260,7 +260,7 @@ func Drawn(p *Plot) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.About != "" && len(p.Names()) > 0 {
+		if p.About != "" && !p.Listed && len(p.Names()) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<p class=\"names\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

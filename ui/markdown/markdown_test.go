@@ -40,7 +40,7 @@ func TestRender(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"# Title\n\nA *b* **c** `d` ~~e~~\n", "<h1>Title</h1>\n<p>A <em>b</em> <strong>c</strong> <code>d</code> <del>e</del></p>\n"},
 		{"> - a\n>   1. b", "<blockquote>\n<ul>\n<li>a\n<ol>\n<li>b</li>\n</ol>\n</li>\n</ul>\n</blockquote>\n"},
-		{"|a|b|\n|-|:-:|\n|1|`x\\|y`|", "<table>\n<thead>\n<tr>\n<th>a</th>\n<th style=\"text-align:center\">b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td style=\"text-align:center\"><code>x|y</code></td>\n</tr>\n</tbody>\n</table>\n"},
+		{"|a|b|\n|-|:-:|\n|1|`x\\|y`|", "<table>\n<thead>\n<tr>\n<th>a</th>\n<th align=\"center\">b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td align=\"center\"><code>x|y</code></td>\n</tr>\n</tbody>\n</table>\n"},
 		{"[a][1] https://example.com\n\n[1]: /b 'c'", "<p><a href=\"/b\" title=\"c\">a</a> <a href=\"https://example.com\">https://example.com</a></p>\n"},
 		{"![a](/b.png) ![x](javascript:y)", "<p><a href=\"/b.png\">a</a> x</p>\n"},
 		{"- [x] a\n- [ ] b", "<ul>\n<li><input type=\"checkbox\" disabled checked aria-label=\"done\"> a</li>\n<li><input type=\"checkbox\" disabled aria-label=\"open\"> b</li>\n</ul>\n"},

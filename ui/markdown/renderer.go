@@ -12,7 +12,8 @@ import (
 // htmlRenderer writes HTML to an output.
 var htmlRenderer = renderer.NewRenderer(renderer.WithNodeRenderers(
 	util.Prioritized(metered{html.NewRenderer()}, 1000),
-	util.Prioritized(metered{extension.NewTableHTMLRenderer()}, 500),
+	// The content security policy forbids style attributes.
+	util.Prioritized(metered{extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))}, 500),
 	util.Prioritized(metered{extension.NewStrikethroughHTMLRenderer()}, 500),
 	util.Prioritized(metered{ownRenderer{}}, 1),
 ))

@@ -5,10 +5,19 @@ import "strings"
 // block is a part of a report. A block is either a fenced Markdown block that names the data to
 // show, or the text between two fenced blocks.
 type block struct {
-	kind   string // "chart", "table" or "image"; "" for text
-	text   string
+	kind   string // one of kinds, "" for text
+	text   string // lines of the block, with the fences of a fenced block
 	fields map[string]string
 }
+
+// kinds are the kinds of fenced blocks that name data.
+var kinds = map[string]bool{"chart": true, "table": true, "image": true, "importance": true, "pareto": true}
+
+// closing is the line that ends a block.
+const closing = "```"
+
+// half is the value of the field size of a block that has half the width of the report.
+const half = "half"
 
 // parse splits the text of a report into blocks. A fenced block ends at a line with three
 // backquotes or at the end of the report.
@@ -31,15 +40,17 @@ func parse(text string) []block {
 			if line == fence {
 				fence = ""
 			}
-		case ok && (kind == "chart" || kind == "table" || kind == "image"):
+		case ok && kinds[kind]:
 			flush()
 			b := block{kind: kind, fields: map[string]string{}}
-			for i++; i < len(lines) && strings.TrimRight(lines[i], " \t\r") != "```"; i++ {
+			first := i
+			for i++; i < len(lines) && strings.TrimRight(lines[i], " \t\r") != closing; i++ {
 				name, value, _ := strings.Cut(lines[i], ":")
 				if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
 					b.fields[name] = strings.TrimSpace(value)
 				}
 			}
+			b.text = strings.Join(lines[first:min(i, len(lines))], "\n") + "\n" + closing + "\n"
 			all = append(all, b)
 			continue
 		case ok:

@@ -8,19 +8,17 @@ import (
 	"encoding/base64"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/a-h/templ"
 
 	"tracker/store"
 	"tracker/store/domain"
 	"tracker/store/goal"
-	"tracker/store/points"
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/ui/chart"
-	"tracker/ui/plain"
 	"tracker/ui/preview"
+	"tracker/ui/table"
 )
 
 // MaxRuns is the maximum number of runs in a chart or a table.
@@ -29,6 +27,7 @@ const MaxRuns = 30
 // These constants limit the size of a report.
 const (
 	maxBlocks   = 30       // maximum number of charts, tables and images in a report
+	maxAnalyses = 4        // maximum number of estimates of importance, which take long
 	defaultRuns = 10       // default number of runs in a chart or table
 	maxPlots    = 8        // maximum number of charts in a block
 	plotPoints  = 200      // maximum number of points in a curve
@@ -42,11 +41,15 @@ type Part struct {
 	Caption string
 	Wrong   string // reason why the part can't be shown, "" for none
 	Plots   []*chart.Plot
-	Runs    []Run // runs in the plots
-	Heads   []string
-	Rows    []Row
+	Runs    []Run  // runs or groups in the plots
+	Links   []Run  // runs in the rows of Table, nil for groups
+	Note    string // explanation of the plots or the table, "" for none
+	Table   *table.Table
 	Image   string // URL of the image, "" for none
 	Name    string // artifact name of the image
+	Half    bool   // whether the part has half the width of the report
+	Index   int    // index of the block
+	Source  string // text of the block
 }
 
 // Run is a run in the form that reports show.
@@ -54,12 +57,6 @@ type Run struct {
 	ID, Name string
 	Class    string // CSS class of the run's colour
 	Running  bool
-}
-
-// Row is a row in a table of runs.
-type Row struct {
-	Run   Run
-	Cells []plain.Cell
 }
 
 // Builder builds the reports of a project.
@@ -73,8 +70,13 @@ type Builder struct {
 	Runs func([]runs.Iteration) []Run
 	// Columns returns the default columns in a table of an experiment's runs.
 	Columns func(db *store.View, experimentID string, o *goal.Objective) (string, error)
+	// Importance returns the importance of an experiment's parameters for a metric, most important
+	// first, and a summary. The metric is "" for the objective.
+	Importance func(ctx context.Context, experimentID, metric, aim, filter string) (rows []Share, label, summary string, err error)
 	// Picture returns the URL of an artifact.
 	Picture func(artifactID string) string
+	// Drawing returns the URL of an SVG image in the report by its fingerprint.
+	Drawing func(fingerprint string) string
 	// Explain returns the message that a block shows for an error. If ok is false, Parts
 	// returns the error instead.
 	Explain func(err error) (text string, ok bool)
@@ -83,11 +85,11 @@ type Builder struct {
 // Parts returns the rendered parts of a report. The result running reports whether a run in a
 // chart is running.
 func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running bool, err error) {
-	left, blocks := maxBlocks, 0
+	left, blocks, analyses := maxBlocks, 0, 0
 	columns := map[string]string{}
 	room, pictures := domain.MaxText, int64(maxPictures)
-	for _, b := range parse(text) {
-		part := Part{Caption: b.fields["caption"]}
+	for i, b := range parse(text) {
+		part := Part{Caption: b.fields["caption"], Half: b.fields["size"] == half, Index: i, Source: b.text}
 		switch {
 		case b.kind == "":
 			part.Prose, err = preview.ProseWithin(ctx, b.text, &room)
@@ -96,6 +98,14 @@ func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running
 		case b.kind == "image":
 			blocks++
 			err = r.picture(ctx, b, &part, &pictures)
+		case b.kind == "importance" && analyses >= maxAnalyses:
+			part.Wrong = "A report shows the importance of parameters up to " + strconv.Itoa(maxAnalyses) + " times."
+		case b.kind == "importance":
+			blocks, analyses = blocks+1, analyses+1
+			err = r.importance(ctx, b, &part)
+		case b.kind == "pareto":
+			blocks++
+			err = r.front(ctx, b, &part)
 		default:
 			blocks++
 			err = r.runs(ctx, b, columns, &part)
@@ -144,8 +154,15 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 // runs fills part with a chart or a table. The map defaults caches the default columns of
 // tables by experiment ID.
 func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string, part *Part) error {
-	var list []runs.Iteration
-	var columns []runs.Column
+	f := figure{fields: b.fields, limit: defaultRuns}
+	if n, err := strconv.Atoi(b.fields["runs"]); err == nil && n > 0 {
+		f.limit = min(n, MaxRuns)
+	}
+	if b.kind == "chart" {
+		if err := f.read(); err != nil {
+			return err
+		}
+	}
 	var name string
 	err := r.DB.View(ctx, r.Actor, func(db *store.View) error {
 		e, err := blockExperiment(db, r.ProjectID, b.fields["experiment"])
@@ -157,109 +174,47 @@ func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string,
 			return err
 		}
 		name = e.Name
-		q := runs.IterationQuery{Page: domain.Page{Limit: defaultRuns}, Filter: b.fields["filter"], Sort: b.fields["sort"], Columns: b.fields["columns"]}
-		if n, err := strconv.Atoi(b.fields["runs"]); err == nil && n > 0 {
-			q.Limit = min(n, MaxRuns)
-		}
-		switch {
-		case q.Sort != "":
-		case o != nil:
-			q.Sort = o.BestFirst()
-		default:
-			q.Sort = "-created"
-		}
-		if b.kind == "table" && q.Columns == "" {
-			known := false
-			if q.Columns, known = defaults[e.ID]; !known {
-				if q.Columns, err = r.Columns(db, e.ID, o); err != nil {
-					return err
-				}
-				defaults[e.ID] = q.Columns
+		sort := b.fields["sort"]
+		if sort == "" && b.fields["group"] == "" {
+			sort = "-created"
+			if o != nil {
+				sort = o.BestFirst()
 			}
 		}
-		if columns, err = runs.Columns(q.Columns); err != nil {
-			return err
+		if b.kind == "chart" {
+			return f.find(db, e.ID, sort)
 		}
-		found, err := db.Runs.Iterations(e.ID, q)
-		list = found.Data
+		columns := b.fields["columns"]
+		if columns == "" {
+			known := false
+			if columns, known = defaults[e.ID]; !known {
+				if columns, err = r.Columns(db, e.ID, o); err != nil {
+					return err
+				}
+				defaults[e.ID] = columns
+			}
+		}
+		t, err := table.Of(db, e.ID, table.Query{By: b.fields["group"], Filter: b.fields["filter"], Sort: sort, Columns: columns, Limit: f.limit}, o)
+		part.Table = &t
 		return err
 	})
 	if err != nil {
+		part.Table = nil
 		return err
 	}
-	if b.kind == "table" {
-		for _, c := range columns {
-			part.Heads = append(part.Heads, c.Name)
-		}
-		for i, run := range r.Runs(list) {
-			part.Rows = append(part.Rows, Row{run, plain.Cells(list[i], columns)})
-		}
-		if len(list) == 0 {
-			part.Wrong = "No run of " + name + " passes the filter."
-		}
-		return nil
+	if b.kind == "chart" {
+		return r.plots(ctx, f, part)
 	}
-	return r.plots(ctx, b, list, part)
-}
-
-// plots draws a chart for each metric that the block names.
-func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, part *Part) error {
-	var keys []string
-	for key := range strings.SplitSeq(b.fields["metrics"], ",") {
-		if key = strings.TrimSpace(key); key != "" && len(keys) < maxPlots {
-			keys = append(keys, key)
+	part.Note = part.Table.Legend()
+	var list []runs.Iteration
+	for _, row := range part.Table.Rows {
+		if row.Run != nil {
+			list = append(list, *row.Run)
 		}
 	}
-	if len(keys) == 0 {
-		return errNoMetric
-	}
-	scales, scale := chart.Scales{}, points.Linear
-	for _, axis := range []struct {
-		name string
-		log  *bool
-	}{{"x", &scales.LogX}, {"y", &scales.LogY}} {
-		switch b.fields[axis.name] {
-		case "", "linear":
-		case "log":
-			*axis.log = true
-		default:
-			return domain.Invalid(axis.name, "The scale of %s must be linear or log.", axis.name)
-		}
-	}
-	if scales.LogX {
-		scale = points.Log
-	}
-	switch b.fields["outliers"] {
-	case "", "auto":
-	case "show":
-		scales.Outliers = true
-	default:
-		return domain.Invalid("outliers", "The value of outliers must be auto or show.")
-	}
-	var ids []string
-	named := map[string]chart.Run{}
-	part.Runs = r.Runs(list)
-	for _, run := range part.Runs {
-		ids = append(ids, run.ID)
-		named[run.ID] = chart.Run{Name: run.Name, Class: run.Class}
-	}
-	curves, err := r.DB.Runs.Curves(ctx, r.Actor, ids, points.CurveQuery{Keys: keys, Points: plotPoints, X: points.ByStep, Scale: scale})
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		var of []runs.Curve
-		for _, c := range curves {
-			if c.Key == key {
-				of = append(of, c)
-			}
-		}
-		if p := chart.New(key, of, named, scales); p != nil {
-			part.Plots = append(part.Plots, p)
-		}
-	}
-	if len(part.Plots) == 0 {
-		part.Wrong = "None of these runs has values of " + strings.Join(keys, ", ") + "."
+	part.Links = r.Runs(list)
+	if len(part.Table.Rows) == 0 {
+		part.Table, part.Wrong = nil, "No run of "+name+" passes the filter."
 	}
 	return nil
 }
@@ -268,6 +223,9 @@ func (r *Builder) plots(ctx context.Context, b block, list []runs.Iteration, par
 // It returns an error if the image is larger than room, and otherwise reduces room by the size of
 // the image.
 func (r *Builder) picture(ctx context.Context, b block, part *Part, room *int64) error {
+	if text := b.fields["svg"]; text != "" {
+		return r.drawing(ctx, text, part, room)
+	}
 	a, err := r.DB.Files.Artifact(ctx, r.Actor, b.fields["artifact"])
 	if err != nil {
 		return err
@@ -298,5 +256,26 @@ func (r *Builder) picture(ctx context.Context, b block, part *Part, room *int64)
 		return err
 	}
 	part.Image = "data:" + preview.MediaType(a) + ";base64," + base64.StdEncoding.EncodeToString(data.Bytes())
+	return nil
+}
+
+// drawing fills part with an SVG image from the text of the report.
+func (r *Builder) drawing(ctx context.Context, text string, part *Part, room *int64) error {
+	part.Name = part.Caption
+	if !r.Offline {
+		part.Image = r.Drawing(domain.Fingerprint(text))
+		return nil
+	}
+	svg, err := unpack(text)
+	if err != nil {
+		return err
+	}
+	if *room -= int64(len(svg)); *room < 0 {
+		return domain.Invalid("svg", "The pictures are too large for a file. The limit is %d MiB.", maxPictures>>20)
+	}
+	if err := domain.Take(ctx, int64(2*len(svg))); err != nil {
+		return err
+	}
+	part.Image = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg)
 	return nil
 }

@@ -5,10 +5,12 @@ import { copyText } from './clipboard.js';
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { count, number } from './format.js';
+import { reportButton } from './freezepicture.js';
 import { importancePicture, textsOf } from './importancepicture.js';
 import { themedCharts } from './paint.js';
 import { parallelPlot } from './parallel.js';
 import { frontPart } from './pareto.js';
+import { openReportDialog } from './reportdialog.js';
 import { fetchData } from './request.js';
 import { Pointer, layered, paintDots, paintLines, runColors, nearestDot, dotMark } from './runcanvas.js';
 import { scatterPlot } from './scatter.js';
@@ -242,6 +244,7 @@ export class Analyse {
       parallelPlot(parallel, runs, all, { ...common, paint: (drawing, p) => this.paintParallel(drawing, p) });
       this.showPlot();
       this.addOthers(parallel.querySelector('select[name="axis"]'));
+      this.offerReport('parallel');
     } else {
       parallel.replaceChildren(
         el('h2', {}, 'Parallel coordinates'),
@@ -270,6 +273,7 @@ export class Analyse {
       paint: (drawing, p) => this.paintScatter(drawing, p),
     });
     for (const select of scatter.querySelectorAll('select')) this.addOthers(select);
+    this.offerReport('scatter');
   }
 
   /** addOthers adds the metrics whose values are not loaded to the options of an axis. */
@@ -340,6 +344,21 @@ export class Analyse {
       .map((d) => `${d.label}: ${d.texts ? d.texts[d.values[i]] : number(d.values[i])}`);
   }
 
+  /** offerReport adds a button to a part of the tab that adds its picture to a report. */
+  offerReport(name, item) {
+    const part = this.parts[name];
+    const strip = part.querySelector('.strip');
+    if (!strip || strip.querySelector('.to-report')) return;
+    const title = part.getAttribute('aria-label');
+    strip.append(reportButton(this.experiment, title, () => part.querySelector('.layers'), item));
+  }
+
+  /** metricItem returns the metric and the filter of the tab for an item of a report. */
+  metricItem() {
+    const { analysis, asked } = this;
+    return { filter: asked.filter, metrics: [analysis.metric], goals: [analysis.goal] };
+  }
+
   drawAnalysis() {
     const { analysis } = this;
     this.metric.replaceChildren(
@@ -351,6 +370,7 @@ export class Analyse {
     this.drawRows();
     this.drawNext();
     frontPart(this.parts.front, this);
+    this.offerReport('front', () => ({ kind: 'pareto', filter: this.asked.filter, ...this.frontMetrics }));
   }
 
   /** opened returns the names of the parameters whose pictures are open. */
@@ -391,7 +411,7 @@ export class Analyse {
         ),
         picture
       );
-      const draw = () =>
+      const draw = () => {
         importancePicture(picture, row, {
           analysis,
           columns: this.columns,
@@ -399,6 +419,10 @@ export class Analyse {
           inside: this.inside,
           pointer: this.pointer,
         });
+        const find = () =>
+          this.parts.importance.querySelector(`[data-name="${CSS.escape(row.name)}"] > .picture > .layers`);
+        picture.append(reportButton(this.experiment, `${analysis.label} by ${row.name}`, find));
+      };
       details.draw = () => details.open && draw();
       details.addEventListener('toggle', () => {
         if (details.open) draw();
@@ -424,7 +448,23 @@ export class Analyse {
           'Importance shows correlation, not causation. ',
         ...analysis.notes.map((note) => `${note} `)
       );
-    this.parts.importance.replaceChildren(...[...rows, more, about].filter(Boolean));
+    const report =
+      rows.length > 0 &&
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'plain to-report',
+          'aria-label': 'Report: importance of parameters',
+          click: () =>
+            openReportDialog(
+              { kind: 'importance', experiment: this.experiment, ...this.metricItem() },
+              { name: `Importance for ${analysis.label}` }
+            ),
+        },
+        'Report'
+      );
+    this.parts.importance.replaceChildren(...[...rows, more, about, report].filter(Boolean));
     for (const row of rows) row.draw();
   }
 

@@ -15,12 +15,11 @@ import { openNameDialog } from './namedialog.js';
  * @param {function(): string[]} options.pairs returns the metrics whose names differ from key only by a data
  *   split such as train or val
  * @param {function(): number[]} options.shown returns the visible range of the Y axis
- * @param {function()} options.png saves the chart as an image
- * @param {function()} options.csv saves the numbers of the chart
+ * @param {function(string, Object)} options.save saves the chart as svg, pdf, png or csv, {width, size}
  * @param {function()} options.report adds the chart to a report
  * @returns {{show: function(), open: boolean}} show updates the dialog
  */
-export function openChartDialog(key, { options, set, find, pairs, shown, png, csv, report }) {
+export function openChartDialog(key, { options, set, find, pairs, shown, save, report }) {
   const select = (name, label, values) => {
     const field = el(
       'select',
@@ -118,6 +117,21 @@ export function openChartDialog(key, { options, set, find, pairs, shown, png, cs
     );
   }
 
+  // The size of a figure for print.
+  const saved = {
+    width: el(
+      'select',
+      { name: 'figure-width' },
+      el('option', { value: 85 }, '85 mm (one column)'),
+      el('option', { value: 180 }, '180 mm (two columns)')
+    ),
+    size: el(
+      'select',
+      { name: 'figure-font' },
+      ...[6, 7, 8, 9, 10, 12].map((n) => el('option', { value: n, selected: n === 8 }, `${n} pt`))
+    ),
+  };
+
   const row = (label, ...fields) => el('div', { class: 'row' }, el('span', { class: 'label' }, label), ...fields);
   const act = (label, fn) => el('button', { type: 'button', class: 'plain', click: fn }, label);
   const dialog = el(
@@ -135,7 +149,16 @@ export function openChartDialog(key, { options, set, find, pairs, shown, png, cs
     row('X axis', x),
     row('Smoothing', smooth),
     row('Size', size),
-    row('Save as', act('PNG', png), act('CSV', csv)),
+    row(
+      'Save as',
+      el('label', {}, 'Width ', saved.width),
+      el('label', {}, 'Font ', saved.size),
+      ...['SVG', 'PDF', 'PNG', 'CSV'].map((format) =>
+        act(format, () =>
+          save(format.toLowerCase(), { width: Number(saved.width.value), size: Number(saved.size.value) })
+        )
+      )
+    ),
     row('Report', act('Add to a report', report)),
     el(
       'div',

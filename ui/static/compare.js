@@ -57,6 +57,7 @@ const showMedia = throttle(200, async () => {
   const { Media } = await import('./media.js');
   const section = document.getElementById('media');
   media ||= new Media(section, state, {
+    experiment,
     runs: selected,
     found: (n) => {
       section.hidden = n === 0 && brushes.ranges.size === 0;

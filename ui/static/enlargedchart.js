@@ -1,6 +1,5 @@
 // A chart in a dialog, with more points than on the page.
 import { Chart } from './chart.js';
-import { saveCSV, savePNG } from './chartexport.js';
 import { dashClass } from './color.js';
 import './dialogstyle.js';
 import { el, isolated } from './dom.js';
@@ -18,9 +17,10 @@ const mostInLegend = 60; // maximum number of curves in the legend
  * @param {function(Object)} controls.set changes the options of the chart
  * @param {function()} controls.reset resets the zoom
  * @param {function()} controls.options opens the dialog with all options
- * @returns {Object} figure, as in Panel; update sets the controls to the current state
+ * @param {function(string, Chart)} controls.save saves the chart as svg, pdf, png or csv
+ * @returns {Object} figure, as in Panel; update sets the controls to the present state
  */
-export function openEnlargedChart(key, on, { closed, view, set, reset, options }) {
+export function openEnlargedChart(key, on, { closed, view, set, reset, options, save }) {
   const box = el('div', { class: 'plot' });
   const points = el('span', { class: 'count' });
   const ends = el('span', { class: 'count ends' });
@@ -73,8 +73,7 @@ export function openEnlargedChart(key, on, { closed, view, set, reset, options }
         el('label', {}, 'Smooth', smooth),
         fit,
         act('Options', options),
-        act('PNG', () => savePNG(chart, key)),
-        act('CSV', () => saveCSV(chart, key)),
+        ...['SVG', 'PDF', 'PNG', 'CSV'].map((format) => act(format, () => save(format.toLowerCase(), chart))),
         act('Close', () => dialog.close())
       )
     ),

@@ -43,25 +43,48 @@ export function openOptions(panel, id) {
         .find((all) => all.includes(key))
         ?.filter((name) => name !== key) ?? [],
     shown: () => f.chart.y ?? [0, 1],
-    png: () => saveChart('savePNG', f.chart, key),
-    csv: () => saveChart('saveCSV', f.chart, key),
-    report: () => addToReport(panel, f),
+    save: (format, options) => saveChart(format, f.chart, chartLabel(f), options),
+    report: () => addToReport(panel, id),
   });
 }
 
-/** saveChart calls a function of chartexport.js to save a chart. */
-const saveChart = async (as, chart, key) => (await import('./chartexport.js'))[as](chart, key);
+const chartLabel = (f) => [f.key, ...f.others.map((o) => o.key)].join(', ');
 
-/** addToReport opens the dialog that adds a chart to a report. */
-function addToReport(panel, f) {
-  const { logx, logy, outliers } = panel.view(f.id);
+/** saveChart downloads a chart as svg, pdf, png or csv. */
+export async function saveChart(format, chart, key, options = { width: 180, size: 8 }) {
+  if (format === 'csv') (await import('./chartexport.js')).saveCSV(chart, key);
+  else await (await import('./printfigure.js')).saveFigure(format, chart, key, options);
+}
+
+/** addToReport opens the dialog that adds a chart of the panel to a report. */
+export function addToReport(panel, id) {
+  const f = panel.figures.get(id);
+  if (!f) return;
+  const { key } = f;
+  const view = panel.view(id);
   const log = (is) => (is ? 'log' : '');
-  openReportDialog({
-    ...panel.drawn(),
-    metrics: [f.key, ...f.others.map((o) => o.key)],
-    x: log(logx),
-    y: log(logy),
-    outliers: outliers === 'show' ? 'show' : '',
+  const { wrong, ...runs } = panel.drawn();
+  const ends = (low, high) => (low == null ? '' : `${low}~${high}`);
+  const item = {
+    kind: 'chart',
+    ...runs,
+    metrics: [key, ...f.others.map((o) => o.key)],
+    together: f.others.length > 0,
+    axis: view.against ? `metric:${view.against}` : view.x === 'step' ? '' : view.x,
+    x: log(view.logx),
+    y: log(view.logy),
+    smooth: view.smooth > 0 ? String(view.smooth) : '',
+    zoom: ends(view.from, view.to),
+    range: ends(view.low, view.high),
+    outliers: view.outliers,
+  };
+  openReportDialog(item, {
+    name: chartLabel(f),
+    wrong,
+    picture: async () => {
+      const [{ drawFigure }, { SvgPen }] = await Promise.all([import('./printfigure.js'), import('./svgpen.js')]);
+      return drawFigure(SvgPen, f.chart, chartLabel(f), { width: 180, size: 8 }).blob();
+    },
   });
 }
 
@@ -80,6 +103,7 @@ export function enlarge(panel, id) {
       panel.state.set({ [panel.zoomName(key)]: null });
     },
     options: () => openOptions(panel, id),
+    save: (format, chart) => saveChart(format, chart, chartLabel(f)),
   });
   panel.big.id = id;
   panel.setCompanions(panel.big, f.others.map((o) => o.key));

@@ -7,8 +7,9 @@ import { el, isolated } from './dom.js';
  * because the key that opened the dialog would press a focused button.
  * @param {HTMLImageElement} image
  * @param {function(HTMLImageElement, HTMLCanvasElement)} [cover] draws on a canvas over the image
+ * @param {function()} [report] adds the image to a report
  */
-export function openImageDialog({ src, alt, naturalWidth: width, naturalHeight: height }, cover) {
+export function openImageDialog({ src, alt, naturalWidth: width, naturalHeight: height }, cover, report) {
   const over = cover && el('canvas', { class: 'over', 'aria-hidden': 'true' });
   const image = el('img', { src, alt, load: () => cover?.(image, over) });
   const dialog = el(
@@ -26,7 +27,12 @@ export function openImageDialog({ src, alt, naturalWidth: width, naturalHeight: 
       { class: 'caption' },
       isolated(alt, 'name'),
       el('span', { class: 'count' }, `${width} × ${height} pixels`),
-      el('span', { class: 'acts' }, el('button', { type: 'button', class: 'plain' }, 'Close'))
+      el(
+        'span',
+        { class: 'acts' },
+        report && el('button', { type: 'button', class: 'plain', click: report }, 'Report'),
+        el('button', { type: 'button', class: 'plain' }, 'Close')
+      )
     ),
     el('div', { class: 'picture' }, el('div', { class: 'covered' }, image, over))
   );

@@ -44,10 +44,11 @@ export class Media {
    * @param {import('./state.js').State} state
    * @param {Object} options
    * @param {function(): Object[]} options.runs returns the runs, {id, name, color}
+   * @param {string} options.experiment
    * @param {function(number)} [options.found] called with the number of names that the runs have logged
    */
-  constructor(root, state, { runs, found }) {
-    Object.assign(this, { root, state, runs, found });
+  constructor(root, state, { runs, experiment, found }) {
+    Object.assign(this, { root, state, runs, experiment, found });
     this.groups = new Map(); // groups by kind and key
     this.steps = [];
     this.asked = latestOnly((body) => fetchData('media', { body }));
@@ -379,7 +380,16 @@ class MediaGroup {
     const root = el('a', { class: 'item', href: dataOf(m), title: m.name, click: (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      openImageDialog(image, canvas && ((large, at) => this.marks.drawMarks(at, large, this.legend.on(m.marks))));
+      const report = async () => {
+        const { openReportDialog } = await import('./reportdialog.js');
+        const { experiment } = this.media;
+        openReportDialog({ kind: 'image', experiment, artifact: m.id, caption: name }, { name });
+      };
+      openImageDialog(
+        image,
+        canvas && ((large, at) => this.marks.drawMarks(at, large, this.legend.on(m.marks))),
+        report
+      );
     } }, image, canvas);
     return { id: m.id, root, marked: Boolean(canvas) };
   }

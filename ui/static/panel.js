@@ -362,6 +362,7 @@ export class Panel {
             { class: 'acts' },
             !named && (f.pinned = act('Pin', () => this.pin(id))),
             act('Options', () => this.openOptions(id)),
+            act('Report', () => this.addToReport(id)),
             act('Enlarge', () => this.enlarge(id))
           ),
         f.ends,
@@ -380,6 +381,11 @@ export class Panel {
   /** openOptions opens the dialog with the options of a chart. */
   async openOptions(key) {
     (await import('./figureaction.js')).openOptions(this, key);
+  }
+
+  /** addToReport opens the dialog that adds a chart to a report. */
+  async addToReport(id) {
+    (await import('./figureaction.js')).addToReport(this, id);
   }
 
   /** setSizes applies the selected size to each chart. */

@@ -93,6 +93,7 @@ export function frontPart(root, tab) {
     }
     found = { ...answer, x, y, columns: [answer.x, answer.y] };
     tab.fronts = found.columns;
+    tab.frontMetrics = { metrics: [x.key, y.key], goals: [x.goal, y.goal] };
     const size = found.size === 1 ? 'One run is' : `${count(found.size)} runs are`;
     words.textContent =
       found.runs === 0

@@ -11,8 +11,9 @@ const mostOffered = 50; // names in the dialog
 /**
  * fillTableBar adds the controls for groups, nested runs, differences and saved views to the bar above the
  * table.
+ * @param {function(): Object} item returns the table as an item of a report
  */
-export function fillTableBar(bar, state, { experiment, ...rights }) {
+export function fillTableBar(bar, state, { experiment, ...rights }, item) {
   const chips = el('span', { class: 'chips' });
   const set = (names) => state.set({ group: names.join(', ') || null, open: null, hide: null, show: null });
   const add = el(
@@ -67,7 +68,22 @@ export function fillTableBar(bar, state, { experiment, ...rights }) {
     'Saved views'
   );
   bar.prepend(add, chips);
-  bar.append(viewMenu('table-view', tree, differences, document.getElementById('csv'), open));
+    const report = el(
+    'button',
+    {
+      type: 'button',
+      class: 'plain',
+      'data-testid': 'report-table',
+      click: async () => {
+        const table = item();
+        const { openReportDialog } = await import('./reportdialog.js');
+        openReportDialog(table, { name: 'Table of runs' });
+      },
+    },
+    'Add to a report'
+  );
+  const files = ['csv', 'latex', 'markdown'].map((id) => document.getElementById(id));
+  bar.append(viewMenu('table-view', tree, differences, el('span', { class: 'files' }, ...files), report, open));
 
   function show() {
     const by = groups.parseGroups(state.get('group'));

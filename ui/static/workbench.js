@@ -22,6 +22,7 @@ const drawnAtFirst = 10; // number of drawn runs by default
 const mostDrawn = 200;
 const drawChoices = [1, 5, 10, 20, 50, 100, mostDrawn]; // choices for the number of drawn runs
 const mostGroups = 50;
+const mostInReport = 30; // rows of a table
 
 function workbench(root) {
   const { experiment } = root.dataset;
@@ -127,7 +128,7 @@ function workbench(root) {
         'data-testid': 'media',
       });
       charts.append(section);
-      media = new Media(section, state, { runs: () => current.filter((r) => !r.group) });
+      media = new Media(section, state, { experiment, runs: () => current.filter((r) => !r.group) });
     }
     await media.load();
   });
@@ -157,11 +158,24 @@ function workbench(root) {
         }),
       runs: () => current,
       drawn: () => {
-        if (table.grouped) return { wrong: 'Reports show runs, not groups. Remove the grouping first.' };
-        if (current.length === 0) return { wrong: 'No runs are drawn.' };
-        if (['hide', 'show', 'tree'].some((name) => state.has(name)))
-          return { experiment, iterations: current.map((r) => r.id) };
-        return { experiment, filter: table.asked.filter, sort: table.asked.sort, runs: current.length };
+        if (current.length === 0) return { experiment, wrong: 'No runs are drawn.' };
+        const { filter, sort } = table.asked;
+        const chosen = ['hide', 'show', 'tree'].some((name) => state.has(name));
+        if (table.grouped) {
+          // Hidden runs are left out of the means.
+          const hidden = state.list('hide').filter((id) => !groups.isGroupID(id));
+          const others = hidden.length > 0 && `not id in (${hidden.map((id) => `'${id}'`).join(', ')})`;
+          return {
+            experiment,
+            group: table.grouped,
+            filter: [filter && (others ? `(${filter})` : filter), others].filter(Boolean).join(' and '),
+            sort,
+            runs: current.length,
+            ...(chosen && { values: current.map((r) => r.values) }),
+          };
+        }
+        if (chosen) return { experiment, iterations: current.map((r) => r.id) };
+        return { experiment, filter, sort, runs: current.length };
       },
       groups: () => ({
         experiment,
@@ -229,7 +243,7 @@ function workbench(root) {
   const field = document.getElementById('filter');
   const wrong = document.getElementById('filter-wrong');
 
-  const csv = document.getElementById('csv');
+  const files = ['csv', 'latex', 'markdown'].map((id) => document.getElementById(id));
   const nothing = document.getElementById('nothing');
   const clear = (event) => {
     event.preventDefault();
@@ -267,11 +281,13 @@ function workbench(root) {
     if (detail && 'total' in detail) showEmptyTable(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
     const { by, filter, sort } = table.asked;
-    csv.search = new URLSearchParams({
-      filter,
-      sort: by ? '' : sort || table.order,
-      columns: table.layout.chosen.map(columns.formatColumn).join(', '),
-    });
+    for (const file of files)
+      file.search = new URLSearchParams({
+        filter,
+        sort: by ? sort || '' : sort || table.order,
+        columns: table.layout.chosen.map(columns.formatColumn).join(', '),
+        ...(by && { group: by }),
+      });
     if (table.picked.size === 0 || table.picked.all) act();
     redraw();
     if (state.has('analyse')) showAnalyse();
@@ -363,7 +379,18 @@ function workbench(root) {
     },
     reset: () => location.reload(),
   });
-  fillTableBar(document.getElementById('arrange'), state, root.dataset);
+  fillTableBar(document.getElementById('arrange'), state, root.dataset, () => {
+    const { by, filter, sort } = table.asked;
+    return {
+      kind: 'table',
+      experiment,
+      group: by,
+      filter,
+      sort: sort || (by ? '' : table.order),
+      columns: table.layout.chosen.map(columns.formatColumn).join(', '),
+      runs: Math.min(table.total, mostInReport),
+    };
+  });
 
   table.load(false, first.rows);
   // The user might have changed the field before this script was loaded.

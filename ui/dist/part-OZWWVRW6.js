@@ -1,1 +1,0 @@
-import{a}from"./part-3CCZDOOL.js";import"./part-7ATN7YDL.js";import"./part-K3ONJEU6.js";import"./part-D6VHRZ2X.js";import"./part-6WXCEBKH.js";import"./part-645TCP2B.js";import"./part-ARDXPXT4.js";import"./part-Y2LNWZ35.js";import"./part-WIY4BCT4.js";import"./part-U2LSMAVY.js";import"./part-JNAYWBY4.js";import"./part-SRZPABA3.js";import"./part-PLCOXVQE.js";export{a as Analyse};

@@ -1,0 +1,271 @@
+package table
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+
+	"tracker/ui/plain"
+)
+
+// labels returns the headings of the first columns, and the heading of the number of runs of a
+// table of groups.
+func (t Table) labels() []string {
+	if t.Groups {
+		return append(t.Labels[:len(t.Labels):len(t.Labels)], "Runs")
+	}
+	return t.Labels
+}
+
+// rest returns a note about rows beyond the limit, "" for none.
+func (t Table) rest() string {
+	switch left := t.Total - len(t.Rows); {
+	case left <= 0:
+		return ""
+	case t.Groups:
+		return plain.Counted(left, "more group is", "more groups are") + " left out."
+	default:
+		return plain.Counted(left, "more run is", "more runs are") + " left out."
+	}
+}
+
+// Legend explains the numbers of a table, "" if they need no explanation.
+func (t Table) Legend() string {
+	if !t.Groups {
+		return ""
+	}
+	return "Mean ± standard deviation over the runs of each group."
+}
+
+// Markdown returns the table as a table of GitHub Flavored Markdown. The best values are bold.
+func (t Table) Markdown() string {
+	var out strings.Builder
+	line := func(cells []string) { out.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	var heads, rules []string
+	for i, name := range t.labels() {
+		heads = append(heads, escapeMarkdown(name))
+		if t.Groups && i == len(t.Labels) {
+			rules = append(rules, "---:")
+		} else {
+			rules = append(rules, "---")
+		}
+	}
+	for _, h := range t.Heads {
+		heads = append(heads, escapeMarkdown(h.Name))
+		if h.Number {
+			rules = append(rules, "---:")
+		} else {
+			rules = append(rules, "---")
+		}
+	}
+	line(heads)
+	line(rules)
+	for _, r := range t.Rows {
+		var cells []string
+		for _, label := range r.Labels {
+			cells = append(cells, escapeMarkdown(plain.Line(label, maxCell)))
+		}
+		if t.Groups {
+			cells = append(cells, strconv.Itoa(r.Size))
+		}
+		for _, c := range r.Cells {
+			text := escapeMarkdown(c.Words())
+			if c.Best {
+				text = "**" + text + "**"
+			}
+			cells = append(cells, text)
+		}
+		line(cells)
+	}
+	if notes := strings.TrimSpace(t.Legend() + " " + t.rest()); notes != "" {
+		out.WriteString("\n" + notes + "\n")
+	}
+	return out.String()
+}
+
+// escapeMarkdown returns text that Markdown shows unchanged in a cell of a table.
+func escapeMarkdown(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			r = ' '
+		case strings.ContainsRune("\\`*_[]<>|~&#!$:", r):
+			out.WriteByte('\\')
+		}
+		out.WriteRune(r)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// LaTeX returns the table as a table environment for the package booktabs. The best values are
+// bold. The caption and the label are placeholders.
+func (t Table) LaTeX(caption string) string {
+	var out strings.Builder
+	out.WriteString("% Needs \\usepackage{booktabs}\n")
+	if rest := t.rest(); rest != "" {
+		out.WriteString("% " + rest + "\n")
+	}
+	out.WriteString("\\begin{table}\n  \\centering\n")
+	caption = EscapeLaTeX(caption)
+	if legend := t.Legend(); legend != "" {
+		caption += ". " + strings.ReplaceAll(legend, "±", "$\\pm$")
+	}
+	out.WriteString("  \\caption{" + caption + "}\n  \\label{tab:results}\n  \\begin{tabular}{")
+	var heads []string
+	for i, name := range t.labels() {
+		heads = append(heads, EscapeLaTeX(name))
+		if t.Groups && i == len(t.Labels) {
+			out.WriteString("r")
+		} else {
+			out.WriteString("l")
+		}
+	}
+	for _, h := range t.Heads {
+		heads = append(heads, EscapeLaTeX(h.Name))
+		if h.Number {
+			out.WriteString("r")
+		} else {
+			out.WriteString("l")
+		}
+	}
+	out.WriteString("}\n    \\toprule\n    " + strings.Join(heads, " & ") + " \\\\\n    \\midrule\n")
+	for _, r := range t.Rows {
+		var cells []string
+		for _, label := range r.Labels {
+			cells = append(cells, EscapeLaTeX(plain.Line(label, maxCell)))
+		}
+		if t.Groups {
+			cells = append(cells, strconv.Itoa(r.Size))
+		}
+		for _, c := range r.Cells {
+			cells = append(cells, c.latex())
+		}
+		out.WriteString("    " + strings.Join(cells, " & ") + " \\\\\n")
+	}
+	out.WriteString("    \\bottomrule\n  \\end{tabular}\n\\end{table}\n")
+	return out.String()
+}
+
+func (c Cell) latex() string {
+	if !c.Known {
+		text := EscapeLaTeX(plain.Line(c.Text, maxCell))
+		if _, err := strconv.ParseFloat(c.Text, 64); err == nil && strings.HasPrefix(text, "-") {
+			text = "$" + text + "$" // a minus sign instead of a hyphen
+		}
+		if c.Best {
+			text = "\\textbf{" + text + "}"
+		}
+		return text
+	}
+	n := numeral(c)
+	text := n.Value
+	switch {
+	case text == "NaN":
+		text = "\\mathrm{NaN}"
+	case strings.HasSuffix(text, "Infinity"):
+		text = strings.ReplaceAll(text, "Infinity", "\\infty")
+	}
+	if n.SD != "" {
+		text += " \\pm " + n.SD
+	}
+	if n.Power != 0 {
+		if n.SD != "" {
+			text = "(" + text + ")"
+		}
+		text += " \\times 10^{" + strconv.Itoa(n.Power) + "}"
+	}
+	if c.Best {
+		text = "\\mathbf{" + text + "}"
+	}
+	return "$" + text + "$"
+}
+
+// latexCommands maps the special characters of LaTeX to commands that print them. A square
+// bracket or an asterisk would be an argument of \\ if it began a row.
+var latexCommands = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+	'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`,
+	'`': `\textasciigrave{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`, '±': `$\pm$`}
+
+// EscapeLaTeX returns text that LaTeX prints unchanged outside of formulas. It replaces control
+// characters by spaces.
+func EscapeLaTeX(text string) string {
+	var out strings.Builder
+	last := rune(0)
+	for _, r := range text {
+		command, special := latexCommands[r]
+		switch {
+		case r < ' ' || r == 0x7f:
+			out.WriteByte(' ')
+		case special:
+			out.WriteString(command)
+		case r == last && strings.ContainsRune("-',", r): // LaTeX joins two of them into another character
+			out.WriteString("{}" + string(r))
+		default:
+			out.WriteRune(r)
+		}
+		last = r
+	}
+	return out.String()
+}
+
+// CSV writes the table as CSV. Numbers have full precision. A metric of a group has a column for
+// its mean, for its standard deviation and for the number of values.
+func (t Table) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	var heads []string
+	for _, name := range t.labels() {
+		heads = append(heads, Harmless(strings.ToLower(name)))
+	}
+	for _, h := range t.Heads {
+		if t.Groups && h.Number {
+			heads = append(heads, Harmless(h.Name+" mean"), Harmless(h.Name+" sd"), Harmless(h.Name+" n"))
+		} else {
+			heads = append(heads, Harmless(h.Name))
+		}
+	}
+	if err := out.Write(heads); err != nil {
+		return err
+	}
+	for _, r := range t.Rows {
+		var row []string
+		for _, label := range r.Labels {
+			row = append(row, Harmless(label))
+		}
+		if t.Groups {
+			row = append(row, strconv.Itoa(r.Size))
+		}
+		for i, c := range r.Cells {
+			value, sd := Harmless(c.Text), ""
+			if c.Known {
+				value = c.Value.String()
+			}
+			if c.SD != nil {
+				sd = c.SD.String()
+			}
+			row = append(row, value)
+			if t.Groups && t.Heads[i].Number {
+				row = append(row, sd, strconv.Itoa(c.N))
+			}
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Harmless returns text in a form that a spreadsheet does not evaluate as a formula. If text
+// begins like a formula, Harmless puts an apostrophe before text. OWASP recommends this against
+// CSV injection. Numbers are unchanged.
+func Harmless(text string) string {
+	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
+}
