@@ -115,7 +115,9 @@ func TestEditBlocks(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(2, 5)
-	chart := func(key string) string { return "```chart\nexperiment: " + w.experiment + "\nmetrics: " + key + "\n```\n" }
+	chart := func(key string) string {
+		return "```chart\nexperiment: " + w.experiment + "\nmetrics: " + key + "\n```\n"
+	}
 	id := s.report(w.project, "findings", "# Found\n\n"+chart("train/loss")+"\nthen\n")
 	text := func() string { return must(s.db.Projects.Report(t.Context(), domain.System, id))(t).Text }
 	b := s.openBrowser(t)
