@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
@@ -458,5 +459,38 @@ func TestColourByHand(t *testing.T) {
 	b.is(of(0), taken)
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?colors=" + w.runs[0] + ".99+x"))
 	b.is(of(0), before)
+	b.quiet()
+}
+
+// TestDefinedAxes draws a metric over the metric that the script has defined as its X axis, and
+// omits a hidden metric.
+func TestDefinedAxes(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(2, 1)
+	for _, id := range w.runs {
+		s.record(id, "eval/loss", upTo(5), func(i int) float64 { return 1 / float64(i+1) })
+		s.record(id, "epoch", upTo(5), func(i int) float64 { return float64(i) / 2 })
+		err := s.db.Runs.SetProperties(t.Context(), domain.System, runs.IterationProperty, id, []domain.Property{
+			runs.Definition{StepMetric: "epoch"}.Property("eval/*"), runs.Definition{Hidden: true}.Property("epoch")})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := s.openBrowser(t)
+	loss := `document.querySelector('[data-key="eval/loss"]')`
+	for _, page := range []string{"/experiment/" + w.experiment, "/iteration/" + w.runs[0], "/compare?i=" + w.runs[0] + "&i=" + w.runs[1]} {
+		b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+page))
+		b.is(loss+`.textContent.includes('over epoch')`, "true")
+		b.is(`document.querySelectorAll('[data-key="epoch"]').length`, "0")
+		b.is(`document.querySelector('[name="x"]').selectedOptions[0].textContent`, "As defined")
+	}
+	// The user chooses another axis. A search finds the hidden metric.
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?x=step&m=e"))
+	b.is(loss+`.textContent.includes('over epoch')`, "false")
+	b.is(loss+`.dataset.drawn`, "2")
+	b.is(`document.querySelectorAll('[data-key="epoch"]').length`, "1")
+	// Properties that define metrics are not listed as properties.
+	s.get("/iteration/"+w.runs[0]).lacks(t, "tracker.metric")
 	b.quiet()
 }

@@ -233,7 +233,20 @@ func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 		Objective string              `json:"objective,omitempty"` // label of the values in Best
 		Best      []*scalar.Value     `json:"best,omitempty"`      // best value of each run; a nil element for none
 		Extremes  map[string]extremes `json:"extremes,omitempty"`  // extremes by metric name
-	}{Extremes: extremesOf(all)}
+		// Definitions holds the definitions that apply to metrics, by metric name.
+		Definitions map[string]runs.Definition `json:"definitions,omitempty"`
+	}{Extremes: extremesOf(all), Definitions: map[string]runs.Definition{}}
+	defined, err := db.Runs.Definitions(experimentID)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		for name := range c.Metrics {
+			if d := defined.Of(name); d != (runs.Definition{}) {
+				answer.Definitions[name] = d
+			}
+		}
+	}
 	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
 		return nil, err

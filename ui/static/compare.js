@@ -46,7 +46,9 @@ const panel = new Panel(document.getElementById('charts'), state, {
   drawn: () => ({ experiment, iterations: selected().map((run) => run.id) }),
   keys: async (q, offset, limit, pattern) => {
     const some = names.filter(await metricMatcher(experiment, q, pattern));
-    return { data: some.slice(offset, offset + limit).map((key) => ({ key })), total: some.length };
+    const { definitions = {} } = found;
+    const data = some.slice(offset, offset + limit).map((key) => ({ key, definition: definitions[key] }));
+    return { data, total: some.length };
   },
   idle: () => 'No run has values inside all brushes.',
 });

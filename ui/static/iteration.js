@@ -26,8 +26,10 @@ const panel = new Panel(document.getElementById('charts'), state, {
       [...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i])
     );
     const place = (k) => places.get(k) ?? places.size;
-    const all = Object.keys((await summary()).metrics).filter(named).sort((a, b) => place(a) - place(b));
-    return { data: all.slice(offset, offset + limit).map((key) => ({ key })), total: all.length };
+    const { metrics, definitions = {} } = await summary();
+    const all = Object.keys(metrics).filter(named).sort((a, b) => place(a) - place(b));
+    const data = all.slice(offset, offset + limit).map((key) => ({ key, definition: definitions[key] }));
+    return { data, total: all.length };
   },
 });
 

@@ -58,6 +58,7 @@ export class Panel {
     Object.assign(this, { root, state, keys, runs, first, idle, mark, drawn, experiment, saveView, noView });
     this.figures = new Map(); // figures by id: the metric, or the id of a panel
     this.highlight = '';
+    this.defined = new Map(); // definitions of metrics by name
     this.curves = new Curves({
       runs,
       groups,
@@ -71,6 +72,7 @@ export class Panel {
     this.bar = new PanelBar(state, {
       lead,
       keys,
+      defined: this.defined,
       view: () => this.view(),
       fit: () => this.resetZoom(),
       fits: () => !this.zoomed && ![...this.options.values()].some((o) => o.low != null),
@@ -112,13 +114,13 @@ export class Panel {
   }
 
   get zoomed() {
-    return this.state.has('zoom') || this.state.has('zooms');
+    return ['zoom', 'zooms', 'zoomd'].some((name) => this.state.has(name));
   }
 
   /** resetZoom resets the zoom of all charts. */
   resetZoom() {
     const all = new Map([...this.options].map(([key, o]) => [key, { ...o, low: null, high: null }]));
-    this.state.set({ zoom: null, zooms: null, charts: options.formatChartOptions(all) || null });
+    this.state.set({ zoom: null, zooms: null, zoomd: null, charts: options.formatChartOptions(all) || null });
   }
 
   /** options returns the options of individual charts by metric. */
@@ -174,7 +176,7 @@ export class Panel {
         this.arrangeFigures();
       if (any('charts')) this.setSizes();
       if (any('logy', 'smooth', 'trim', 'charts')) this.paint();
-      if (any('x', 'logx', 'zoom', 'zooms', 'charts') || (any('smooth') && this.zoomed)) this.refresh();
+      if (any('x', 'logx', 'zoom', 'zooms', 'zoomd', 'charts') || (any('smooth') && this.zoomed)) this.refresh();
       if (this.dialog?.open) this.dialog.show();
       this.big?.update();
     });
@@ -182,10 +184,17 @@ export class Panel {
 
   /**
    * zoomName returns the name under which the address holds the zoom of a chart. Steps of system metrics are
-   * sample numbers, so the charts of system metrics have a separate zoom.
+   * sample numbers, so the charts of system metrics have a separate zoom, and so have charts over the metric that the
+   * script has defined as their X axis.
    */
   zoomName(key) {
+    if (this.definedAxis(key)) return 'zoomd';
     return key.startsWith(`${systemGroup}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
+  }
+
+  /** definedAxis returns the metric that the script has defined as the X axis of a metric, if the page uses it. */
+  definedAxis(key) {
+    return this.state.has('x') ? '' : (this.defined.get(key)?.step_metric ?? '');
   }
 
   /** view returns how to draw the chart with an id. */
@@ -195,7 +204,7 @@ export class Panel {
     const [from, to] = state.get(this.zoomName(key), '~').split('~').map(Number.parseFloat);
     const zoomed = Number.isFinite(from) && Number.isFinite(to) && from < to;
     const x = state.get('x');
-    const against = x.startsWith('metric:') ? x.slice('metric:'.length) : '';
+    const against = x.startsWith('metric:') ? x.slice('metric:'.length) : this.definedAxis(key);
     const o = this.options.get(id) ?? {};
     const log = (scale, all) => (scale ? scale === 'log' : state.has(all));
     return {
@@ -238,7 +247,12 @@ export class Panel {
     if (wrong) return;
     this.listed = offset + found.data.length;
     if (!more) this.names = [];
-    this.names.push(...found.data.map((k) => k.key));
+    for (const { key, definition } of found.data) {
+      if (definition) this.defined.set(key, definition);
+      // A search also finds hidden metrics.
+      if (!definition?.hidden || this.state.has('m')) this.names.push(key);
+    }
+    this.bar.show();
     this.total = found.total;
     this.arrangeFigures();
   }
@@ -578,6 +592,7 @@ export class Panel {
       left === 0 && drawn < all
         ? `Drawn as ${count(drawn)} points, which keep the minimum and maximum of the points between them`
         : '';
+    if (!none && this.definedAxis(f.key)) text += ` over ${view.against}`;
     f.points.textContent = text;
     const ends =
       none || left > 0 || view.from != null || view.against

@@ -10,13 +10,14 @@ export class PanelBar {
    * @param {Object} options
    * @param {HTMLElement[]} options.lead elements at the beginning of the bar
    * @param {function} options.keys returns metrics for the X axis, like options.keys of Panel
+   * @param {Map<string, Object>} options.defined definitions of metrics by name
    * @param {function(): Object} options.view returns how charts are drawn
    * @param {function()} options.fit resets the zoom of all charts
    * @param {function(): boolean} options.fits reports whether all charts show their full range
    * @param {function()} [options.arrange] shows or hides the controls that change the layout
    */
-  constructor(state, { lead, keys, view, fit, fits, arrange }) {
-    Object.assign(this, { state, keys, view, fits });
+  constructor(state, { lead, keys, defined, view, fit, fits, arrange }) {
+    Object.assign(this, { state, keys, defined, view, fits });
     this.boxes = [];
     const option = (name, label) => {
       const box = el('input', {
@@ -135,20 +136,22 @@ export class PanelBar {
     this.smoothing.value = state.number('smooth', 0);
     if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
     this.axis.replaceChildren(
+      ...(this.defined.size > 0 ? [el('option', { value: '' }, 'As defined')] : []),
       el('option', { value: 'step' }, 'Step'),
       el('option', { value: 'relative' }, 'Relative time'),
       el('option', { value: 'time' }, 'Wall time'),
       ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []),
       el('option', { value: 'other' }, 'Metric…')
     );
-    this.axis.value = view.x;
+    this.axis.value = this.defined.size > 0 && !state.has('x') ? '' : view.x;
     this.reset.hidden = this.fits();
   }
 
   async setAxis() {
     const { value } = this.axis;
     this.show();
-    const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null, zooms: null });
+    const usual = this.defined.size > 0 ? '' : 'step';
+    const set = (x) => this.state.set({ x: x === usual ? null : x, zoom: null, zooms: null, zoomd: null });
     if (value !== 'other') {
       set(value);
       return;
