@@ -111,7 +111,6 @@ func TestAddFrozen(t *testing.T) {
 // Blocks are moved by keyboard and by dragging, resized, changed and removed. Each change writes
 // the Markdown of the report.
 func TestEditBlocks(t *testing.T) {
-	t.Skip("waits forever for the first move; the page itself works") // TODO: find the reason
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(2, 5)
@@ -122,15 +121,15 @@ func TestEditBlocks(t *testing.T) {
 	text := func() string { return must(s.db.Projects.Report(t.Context(), domain.System, id))(t).Text }
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/report/"+id))
-	const order = `[...document.querySelectorAll('.report > .block')].map((b) => b.querySelector('figure') ? 'chart' : b.querySelector('.prose').innerText.trim())`
+	const order = `[...document.querySelectorAll('.report > .block')].map((b) => b.querySelector('figure') ? 'chart' : b.querySelector('.prose').innerText.trim().replace(/\s+/g, ' '))`
 	b.is(order, "Found,chart,then")
-	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const up = document.querySelector('#block-1 button[value="up"]'); up.focus(); up.click(); })()`))
-	b.is(order, "chart,Found,then")
+	b.press(`#block-1 button[value="up"]`)
+	b.is(order, "chart,Found then") // texts without a block between them are one block
 	b.is(`document.activeElement.closest('.block')?.id`, "block-0")
 	if want := chart("train/loss") + "\n# Found\n\nthen\n"; text() != want {
 		t.Errorf("the report has %q, want %q", text(), want)
 	}
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#block-0 button[value="half"]').click()`))
+	b.press(`#block-0 button[value="half"]`)
 	b.is(`document.querySelector('#block-0').classList.contains('half')`, "true")
 	// The chart is dragged behind the last block.
 	b.do(chromedp.Evaluate[chromedp.Void](`(() => {

@@ -102,7 +102,11 @@ export function openGoToDialog() {
   });
   const text = (f) =>
     f.kind === 'tag'
-      ? { name: f.name, hint: `tag in ${f.in}`, go: () => openExperiment(f.id, { filter: `tag = ${quoteText(f.name)}` }) }
+      ? {
+          name: f.name,
+          hint: `tag in ${f.in}`,
+          go: () => openExperiment(f.id, { filter: `tag = ${quoteText(f.name)}` }),
+        }
       : {
           name: f.text,
           hint: `note of ${f.name} in ${f.in}`,
