@@ -276,7 +276,7 @@ func TestRunsAsData(t *testing.T) {
 		t.Errorf("the runs are %+v", list)
 	}
 	s.get(path+"filter=oops+%3D").json(t, 200, &list)
-	if list.Wrong == nil || list.Wrong.Field != "filter" || !strings.Contains(list.Wrong.Message, "at character 1") {
+	if list.Wrong == nil || list.Wrong.Field != "filter" || !strings.Contains(list.Wrong.Message, "at character 7") {
 		t.Errorf("a wrong filter answers %+v", list.Wrong)
 	}
 	var keys struct {

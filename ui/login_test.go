@@ -105,7 +105,7 @@ func TestThrottledSignIn(t *testing.T) {
 		s.post("/login", credentials("alice", "wrong", "/")).wants(t, 401)
 	}
 	a := s.post("/login", credentials("alice", password, "/"))
-	a.wants(t, 429, "too many failed sign-ins", `value="alice"`)
+	a.wants(t, 429, "Too many failed sign-ins", `value="alice"`)
 	if got := a.Header.Get("Retry-After"); got != "60" {
 		t.Errorf("Retry-After is %q", got)
 	}

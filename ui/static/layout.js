@@ -68,7 +68,7 @@ export function showNote({ state, saveView, noView, changed }) {
   const act = (label, id, fn) => el('button', { type: 'button', class: 'plain', 'data-testid': id, click: fn }, label);
   if (state.changedLayout !== undefined && saveView)
     changed.replaceChildren(
-      'The panels have changed. Save a view to keep them and to share them.',
+      'The panels have changed. Save a view to store and share them.',
       act('Save view', 'layout-save', saveView),
       act('Discard changes', 'layout-discard', () => state.setLayout(undefined))
     );
