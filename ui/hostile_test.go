@@ -154,7 +154,7 @@ func (b *browser) workHostile(path string) {
 	for _, bad := range hostile[:6] {
 		b.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)),
 			chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ const f = document.querySelector('[data-testid="find-name"]'); f.value = %q; f.dispatchEvent(new Event('input')) }`, bad)))
-		b.is(fmt.Sprintf(`document.querySelector('.find li bdi')?.textContent === %q`, bad), "true")
+		b.is(fmt.Sprintf(`[...document.querySelectorAll('.find li bdi')].some((e) => e.textContent === %q)`, bad), "true")
 		b.is(injected, "")
 		b.do(chromedp.KeyEvent("\x1b"))
 		b.is(dialogOpen, "false")
