@@ -107,7 +107,7 @@ func TestRunsAsCSV(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	bad := s.get("/experiment/"+w.experiment+"/runs.csv?filter=lr+%3D", alice)
-	bad.wants(t, 422, "is not known")
+	bad.wants(t, 422, "write a number")
 	s.get("/experiment/"+w.experiment+"/runs.csv?columns=name", alice).wants(t, 422, "a column is param.NAME")
 	s.get("/experiment/none/runs.csv", alice).wants(t, 404)
 	s.get("/experiment/"+w.experiment+"/runs.csv", with(s.signIn("bob"))).wants(t, 403)
