@@ -105,7 +105,6 @@ export class Actions {
       const url = new URL(`experiment/${experiment}/change`, base);
       if (picked.filter) url.searchParams.set('filter', picked.filter);
       url.hash = part;
-      if (path === 'compare' && state.has('view')) url.searchParams.set('view', state.get('view'));
       location.assign(url);
     };
     const { rights } = this;
