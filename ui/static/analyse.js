@@ -97,7 +97,7 @@ export class Analyse {
       scatter: part('scatter', 'Scatter plot'),
       front: part('front', 'Trade-offs'),
     };
-    const jump = ([name, section]) =>
+    const jump = ([, section]) =>
       el(
         'button',
         { type: 'button', class: 'plain', click: () => section.scrollIntoView({ block: 'start' }) },
