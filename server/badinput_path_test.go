@@ -27,7 +27,7 @@ type place struct {
 
 func (p place) path() string { return "/" + strings.Join(p.segments, "/") }
 
-// with returns the path with another value for variable i. The value is given escaped.
+// with returns the path with another value for variable i. The value must be escaped.
 func (p place) with(i int, value string) string {
 	segments := slices.Clone(p.segments)
 	segments[p.variables[i]] = value

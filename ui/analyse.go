@@ -23,7 +23,7 @@ import (
 	"tracker/ui/plain"
 )
 
-// analysePath returns the path of the tab Analyse with the metric, goal and filter of the page.
+// analysePath returns the path of the Analyse tab with the metric, goal and filter of the page.
 func (v importanceView) analysePath() string {
 	query := url.Values{"analyse": {"1"}}
 	if v.Objective.Metric != "" {
@@ -44,7 +44,7 @@ func goalWord(aim goal.Goal) string {
 	return string(aim)
 }
 
-// analysis is the data of the tab Analyse about parameters: their importance and what to try
+// analysis is the data of the Analyse tab about parameters: their importance and what to try
 // next.
 type analysis struct {
 	Metric  string        `json:"metric"` // "" if no run has a metric
@@ -342,7 +342,7 @@ func shellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// shownMetrics is the number of metrics whose values the tab Analyse loads first.
+// shownMetrics is the number of metrics whose values the Analyse tab loads first.
 const shownMetrics = 10
 
 // runColumns holds values of runs by column, newest run first.
@@ -523,7 +523,7 @@ type frontRun struct {
 	Y    scalar.Value `json:"y"`
 }
 
-// shownFront is the maximum number of runs on a front that the tab Analyse shows.
+// shownFront is the maximum number of runs on a front that the Analyse tab shows.
 const shownFront = 500
 
 // frontData returns the Pareto front of two metrics with their goals.

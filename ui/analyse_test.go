@@ -14,7 +14,7 @@ import (
 	"tracker/store/runs"
 )
 
-// analysisOf is the data of the tab Analyse.
+// analysisOf is the data of the Analyse tab.
 type analysisOf struct {
 	Wrong  *struct{ Message string }
 	Metric string

@@ -7,7 +7,7 @@ import (
 	"tracker/ui/uitest"
 )
 
-// unannounced maps each form after which pages may change without an event to the reason.
+// unannounced lists the forms that may change pages without an event, each with the reason.
 var unannounced = map[string]string{
 	"/project/{id}/settings":    "event streams report changes of runs, not of the project",
 	"/experiment/{id}/settings": "event streams report changes of runs, not of the experiment",

@@ -45,7 +45,7 @@ func TestInPlace(t *testing.T) {
 	s.get(page, ask...).lacks(t, "&lt;script&gt;")
 	s.post(page+"/tag", url.Values{"tag": {strings.Repeat("z", 251)}}, ask...).wants(t, 422, strings.Repeat("z", 251), `data-testid="wrong-tag"`)
 
-	// An artifact in a list does not change the title of the page.
+	// Opening an artifact in a list does not change the title of the page.
 	artifact := "/lab/artifact/" + h.artifacts["report.md"]
 	a = s.get(artifact, append(s.asks(page, "div#artifact-"+h.artifacts["report.md"]), alice)...)
 	a.wants(t, 200, "Open page", "<strong>done</strong>")

@@ -40,7 +40,7 @@ type sweepView struct {
 	Best      *sweepBest
 	Space     []sweepSetting
 	All       string    // path of the table with the sweep's runs
-	Analyse   string    // path of the tab Analyse with the sweep's runs
+	Analyse   string    // path of the Analyse tab with the sweep's runs
 	Progress  *progress // nil if fewer than two runs have a result
 
 	// The rest is for the script that analyses the sweep's runs.

@@ -186,7 +186,7 @@ def measured(what: str, name: str) -> Result:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         env = {**os.environ, "TRACKER_SPOOL": os.path.join(folder, "spool"), "WANDB_SILENT": "true",
                "MLFLOW_ALLOW_FILE_STORE": "true"}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # compiles an installed library once, not at each import
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # so that a library is compiled only once
         env["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__)) + os.pathsep + env.get("PYTHONPATH", "")
         if "down" in name:
             env["TRACKER_URL"] = "http://127.0.0.1:1"

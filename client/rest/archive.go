@@ -111,7 +111,8 @@ func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r
 }
 
 // sendArchive sends an archive or a part of one, and returns the result of the import. For a part,
-// place is the value of the Content-Range header, and the result is zero except for the last part.
+// place is the value of the Content-Range header. The result of each part but the last is the zero
+// value.
 func (c *Client) sendArchive(ctx context.Context, method, path, place string, content *io.SectionReader) (r Imported, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, io.NopCloser(content))
 	if err != nil {

@@ -200,7 +200,7 @@ func modelTags(tags []tag) (all []domain.Property, err error) {
 			return nil, err
 		}
 		if n := utf8.RuneCountInString(string(t.Value)); n > maxRegistryTag {
-			return nil, domain.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
+			return nil, domain.Invalid("value", "The value of the tag %q has %d characters; the maximum is %d.", t.Key, n, maxRegistryTag)
 		}
 		all = setProperty(all, string(t.Key), string(t.Value))
 	}

@@ -43,7 +43,7 @@ func pageOffset(token string) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, domain.Invalid("page_token", "Invalid page token; start again with the first page.")
+	return 0, domain.Invalid("page_token", "Invalid page token; start again from the first page.")
 }
 
 // pageToken returns the token for the next page. The current page has n records and starts at

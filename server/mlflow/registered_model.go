@@ -87,7 +87,7 @@ func checkRegistryTag(t tag) error {
 		return err
 	}
 	if n := utf8.RuneCountInString(string(t.Value)); n > maxRegistryTag {
-		return domain.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
+		return domain.Invalid("value", "The value of the tag %q has %d characters; the maximum is %d.", t.Key, n, maxRegistryTag)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ type subject struct {
 func (p *filterParser) filter(f any, depth int) (test, error) {
 	fields, ok := f.(map[string]any)
 	if !ok || depth > maxDepth {
-		return nil, domain.Invalid("filters", "A filter must be an object of names and conditions, nested up to %d deep.", maxDepth)
+		return nil, domain.Invalid("filters", "A filter must be an object of names and conditions, nested up to %d levels deep.", maxDepth)
 	}
 	var all []test
 	for name, condition := range fields {

@@ -157,7 +157,7 @@ type wanted struct {
 // selection returns the fields of o that set requests.
 func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[string]any, error) {
 	if depth > maxDepth {
-		return nil, domain.Invalid("query", "The query is nested more than %d deep.", maxDepth)
+		return nil, domain.Invalid("query", "The query is nested more than %d levels deep.", maxDepth)
 	}
 	all := map[string]*wanted{}
 	var order []string
@@ -232,7 +232,7 @@ const (
 // collect adds the fields of a selection to the map all. It includes the fields of fragments.
 func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, seen map[string]visit, nested int) error {
 	if nested > maxDepth {
-		return domain.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
+		return domain.Invalid("query", "The fragments of the query are nested more than %d levels deep.", maxDepth)
 	}
 	for _, s := range set {
 		if err := x.step(1); err != nil {

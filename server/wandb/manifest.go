@@ -99,7 +99,8 @@ var errLongManifest = domain.Errorf(domain.CodePayloadTooLarge, "The manifest of
 
 var errManifest = domain.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", domain.MaxAnswerBytes>>20)
 
-// takeEntry counts the memory of a manifest entry.
+// takeEntry counts the bytes of a manifest entry against the memory limit of the request. It returns
+// an error if the limit is exceeded.
 func (c *call) takeEntry(bytes int64) error {
 	err := domain.Take(c.ctx, bytes)
 	if errors.Is(err, errTooLarge) {

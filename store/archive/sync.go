@@ -30,7 +30,7 @@ const (
 
 // Records lists the records of a project with their states. A parent record comes before the
 // records that it contains. A page has at most 100 records, or fewer if the records have many
-// references. Records requires the read right.
+// references. The actor needs the right to read.
 func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[RecordState], error) {
 	return db.records(ctx, actor, projectID, p, func(string) bool { return true })
 }

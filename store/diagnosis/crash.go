@@ -199,9 +199,9 @@ func memoryKind(text string) Kind {
 	return None
 }
 
-// lastSign returns the last sign of a crash other than a traceback, near the end of lines and not
-// before line from. It prefers a sign that names a cause to a signal or an exit code, which only
-// follow from the cause.
+// lastSign looks for signs of a crash, other than tracebacks, near the end of lines. It ignores the
+// lines before index from. It returns the last sign, but prefers a sign that names a cause to a
+// signal or an exit code, which only follow from the cause.
 func lastSign(lines []string, from int) (found Crash) {
 	rank := func(k Kind) int {
 		switch k {

@@ -163,7 +163,8 @@ func (p *Parser) Columns(text string) ([]Column, error) {
 	return columns, err.in("columns")
 }
 
-// Group parses one to MaxGroupKeys fields to group runs by. Each field is a parameter or tag.
+// Group parses the fields to group runs by. There must be between one and MaxGroupKeys fields. Each
+// field is a parameter or tag.
 func (p *Parser) Group(text string) ([]Ref, error) {
 	by, err := parseGroup(text, p)
 	return by, err.in("group")

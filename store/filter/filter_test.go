@@ -243,8 +243,8 @@ func TestFilterIsRefusedWithAPosition(t *testing.T) {
 		{"id = NaN", 6, "put text in quotes"},
 		{"param.x contains '" + strings.Repeat("a", MaxContains+1) + "'", 18, "can have at most 1000 bytes"},
 
-		{deep + "id = 'a'", MaxNesting + 1, "can be nested at most 50 deep"},
-		{strings.Repeat("not ", MaxNesting+1) + "id = 'a'", 4*MaxNesting + 1, "can be nested at most 50 deep"},
+		{deep + "id = 'a'", MaxNesting + 1, "can be nested at most 50 levels deep"},
+		{strings.Repeat("not ", MaxNesting+1) + "id = 'a'", 4*MaxNesting + 1, "can be nested at most 50 levels deep"},
 		{repeat("id = 'a'", " or ", MaxComparisons+1), 12*MaxComparisons + 1, "at most 200 comparisons are allowed"},
 		{"id in (" + repeat("'a'", ",", MaxValues+1) + ")", 8 + 4*MaxValues, "a list can have at most 1000 values"},
 		{manyNames(MaxKeys + 1), len(manyNames(MaxKeys)) + 5, "can name at most 30 different"},

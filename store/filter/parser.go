@@ -134,7 +134,7 @@ func (p *parser) condition() (Expr, *Error) {
 // must call leave.
 func (p *parser) enter() (leave func(), err *Error) {
 	if p.depth == MaxNesting {
-		return nil, p.wrong("parentheses and nots can be nested at most %d deep", MaxNesting)
+		return nil, p.wrong("parentheses and nots can be nested at most %d levels deep", MaxNesting)
 	}
 	p.depth++
 	return func() { p.depth-- }, p.next()

@@ -139,7 +139,7 @@ type changes struct {
 	note  string
 }
 
-// change replaces the lines old of the commit, from line number at on, by other lines.
+// change replaces the lines old of the commit, starting at line number at, with the lines new.
 type change struct {
 	at       int
 	old, new []string

@@ -88,7 +88,7 @@ func TestImportance(t *testing.T) {
 }
 
 // BenchmarkAnalysis estimates the importance of 20 parameters in 1,000 and 10,000 runs and
-// suggests the next runs, as the tab Analyse does. The loss depends on two numbers, one of them
+// suggests the next runs, as the Analyse tab does. The loss depends on two numbers, one of them
 // differently for each optimizer.
 func BenchmarkAnalysis(bench *testing.B) {
 	for _, n := range []int{1_000, 10_000} {

@@ -46,8 +46,8 @@ const (
 )
 
 // checkContents returns ErrOverwritten if a program has changed the file or its log without
-// SQLite. It must be called in a write transaction, in which the log does not change. A
-// checkpoint can run at the same time.
+// SQLite. It must be called in a write transaction, so that no other transaction changes the
+// log. A checkpoint can run at the same time.
 //
 // stillOurs must check in the same transaction that the owner table names this process.
 func (o *opened) checkContents(stillOurs func() error) error {

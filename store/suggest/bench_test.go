@@ -8,7 +8,8 @@ import (
 	"tracker/store/suggest"
 )
 
-// BenchmarkNext suggests settings from 10,000 runs, after their estimate.
+// BenchmarkNext measures how long it takes to suggest settings from 10,000 runs, without the estimate
+// of the importance.
 func BenchmarkNext(b *testing.B) {
 	d := searched(10_000, 0.15, goal.Minimize, 1)
 	r, err := importance.Of(b.Context(), d.target, d.columns, d.aim)

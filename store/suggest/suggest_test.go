@@ -11,7 +11,7 @@ import (
 	"tracker/store/suggest"
 )
 
-// data holds the runs of a random search. truth returns the result of a setting without noise.
+// data holds the runs of a random search. truth returns the noise-free result of a setting.
 type data struct {
 	target  []float64
 	columns []importance.Column

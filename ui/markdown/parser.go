@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// meter bounds the rendering of one text. When a limit is exceeded, the meter sets err. All
+// meter limits the work of rendering one text. When a limit is exceeded, the meter sets err. All
 // metered parsers then do nothing, and goldmark parses the remaining text in linear time. The
 // caller discards the result.
 //

@@ -1,4 +1,4 @@
-// The tab Analyse of an experiment: which parameters matter, parallel coordinates, a scatter plot, trade-offs
+// The Analyse tab of an experiment: which parameters matter, parallel coordinates, a scatter plot, trade-offs
 // between two metrics, and what to try next. It shows all runs that pass the filter.
 import { Brushes } from './brush.js';
 import { copyText } from './clipboard.js';

@@ -1,4 +1,4 @@
-// Pictures of the tab Analyse as SVG files that need no style sheet, in light colours.
+// Pictures of the Analyse tab as SVG files that need no style sheet, in light colours.
 import { el } from './dom.js';
 import { fontFamily } from './helvetica.js';
 import { svgElement } from './plotaxis.js';

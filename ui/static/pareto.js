@@ -12,7 +12,7 @@ const height = 300;
 const pad = 8;
 const shownRows = 12;
 
-/** frontPart shows the Pareto front of two metrics in root. tab is the tab Analyse. */
+/** frontPart shows the Pareto front of two metrics in root. tab is the Analyse tab. */
 export function frontPart(root, tab) {
   const { state, columns, analysis } = tab;
   const metrics = [...columns.metrics, ...columns.others];

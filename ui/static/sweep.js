@@ -1,4 +1,4 @@
-// The page of a sweep: its runs in the pictures of the tab Analyse.
+// The page of a sweep: its runs in the pictures of the Analyse tab.
 import './record.js';
 import { Analyse } from './analyse.js';
 import { base } from './base.js';

@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
 EXACT = 1 << 53
-"""Integers with a smaller absolute value are exact as a float."""
+"""Integers with a smaller absolute value can be represented exactly as floats."""
 PLAIN = frozenset((float, int))
 """Types whose values need no conversion. Their values are immutable."""
 
@@ -99,7 +99,7 @@ def inexact(name: Any, number: float) -> None:
 
 
 def floats(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return data. Integers that are not exact as a float are replaced by the nearest float, and reported once."""
+    """Return data. Integers that a float can't represent are replaced by the nearest float, and reported once."""
     changed: Dict[Any, Any] = {}
     for name, value in data.items():
         if type(value) is int and not -EXACT < value < EXACT:

@@ -121,7 +121,7 @@ func Parse(text string) (Config, error) {
 // number of bytes that the values may still have.
 func (c *Config) addDimensions(path []string, parameters map[string]any, left *int) error {
 	if len(path) > maxDepth {
-		return wrong("Parameters of a sweep can be nested at most %d deep.", maxDepth)
+		return wrong("Parameters of a sweep can be nested at most %d levels deep.", maxDepth)
 	}
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		at := append(slices.Clone(path), name)
