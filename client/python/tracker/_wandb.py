@@ -170,7 +170,9 @@ class Names:
 
     def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                       summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-        """Define how pages show the metric name. If name ends with *, it applies to all metrics whose names begin with the part before it.
+        """Define how pages show the metric name.
+
+        If name ends with *, the definition applies to all metrics whose names begin with the part before it.
 
         step_metric: the metric on the X axis of its charts. hidden: whether charts omit the metric at first. goal:
         "minimize" or "maximize"; the goal of the only metric with a goal becomes the objective of the experiment.
