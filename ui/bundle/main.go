@@ -24,7 +24,7 @@ import (
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "report.js", "sweep.js", "toanalyse.js", "workbench.js"}
 	classic = []string{"theme.js", "turns.js"}
-	styles  = []string{"analyse.css", "compare.css", "diagnosis.css", "dialog.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
+	styles  = []string{"analyse.css", "compare.css", "diagnosis.css", "dialog.css", "home.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
 	// licenses holds the license files of third-party code. No page refers to license files,
 	// and their names contain no hash.

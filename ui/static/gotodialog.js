@@ -1,4 +1,5 @@
 // The dialog that finds records by name, parameters, metrics, tags, notes, and the actions of the page.
+import './dialogstyle.js';
 import { base } from './base.js';
 import { formatColumn } from './columnname.js';
 import { el, isolated } from './dom.js';

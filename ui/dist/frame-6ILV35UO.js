@@ -1,0 +1,1 @@
+import"./part-JUJ53UPP.js";import"./part-PLCOXVQE.js";

@@ -1,1 +1,0 @@
-import"./part-CCG2NFWT.js";import"./part-PLCOXVQE.js";

@@ -1,1 +1,0 @@
-import"./part-CCG2NFWT.js";import"./part-PLCOXVQE.js";location.replace(document.getElementById("analyse").href);
