@@ -94,7 +94,7 @@ const learningRates = `A learning rate of **0.001** is best. 0.01 diverges after
 experiment: Pre-training
 metrics: val/loss, train/loss
 filter: not tag = 'diverged'
-caption: Loss on held-out books, and on those that are trained on
+caption: Loss on held-out books, and on the training books
 ` + "```" + `
 
 Six rates were tried, each with a warm-up of 125 steps:
