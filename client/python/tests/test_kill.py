@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import json
 import mmap
@@ -430,3 +431,15 @@ def test_a_child_that_ends_at_once_keeps_what_it_logged_while_the_parent_goes_on
     assert server.points(id, "parent") == [(n, n) for n in range(3)]
     for n in range(3):
         assert server.points(id, f"child/{n}") == [(s, s) for s in range(100)]
+
+
+def test_a_spool_that_another_process_has_just_sent_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path,
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    import tracker.__main__ as command
+
+    gone = str(tmp_path / "gone.spool")
+    monkeypatch.setattr(command, "spool_folders", lambda: [str(tmp_path)])
+    monkeypatch.setattr(command, "spool_files", lambda folder, suffix=".spool": [gone] if suffix == ".spool" else [])
+    assert command.sync(argparse.Namespace(path=[], url=None)) == 0
+    assert "sent by another process" in capsys.readouterr().out
+    assert command.sync(argparse.Namespace(path=[gone], url=None)) == 1

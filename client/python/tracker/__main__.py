@@ -37,6 +37,9 @@ def sync(arguments: argparse.Namespace) -> int:
             print(f"{path}: skipped, because another process uses it")
             continue
         except (OSError, ValueError, TypeError) as error:
+            if isinstance(error, FileNotFoundError) and not arguments.path:
+                print(f"{path}: sent by another process")
+                continue
             tell(f"{path}: {getattr(error, 'strerror', None) or error}")
             left += 1
             continue
