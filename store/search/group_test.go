@@ -231,7 +231,7 @@ func TestGroupOrder(t *testing.T) {
 		}
 	}
 	for _, q := range []runs.GroupQuery{{By: ""}, {By: "metric.loss"}, {By: "param.a, param.a"}, {By: "tag, tag"},
-		{By: "param.a, param.b, param.c, param.d"}, {By: "tag", Filter: "x ="}, {By: "tag", Sort: "x"}, {By: "tag", Columns: "x"}} {
+		{By: "param.a, param.b, param.c, param.d, param.e, param.f, param.g"}, {By: "tag", Filter: "x ="}, {By: "tag", Sort: "x"}, {By: "tag", Columns: "x"}} {
 		_, err := storetest.Groups(ctx, b.DB, domain.System, b.Experiment, q)
 		wantCode(t, err, domain.CodeInvalidPayload)
 	}
