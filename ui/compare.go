@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -235,18 +236,13 @@ func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 		Extremes  map[string]extremes `json:"extremes,omitempty"`  // extremes by metric name
 		// Definitions holds the definitions that apply to metrics, by metric name.
 		Definitions map[string]runs.Definition `json:"definitions,omitempty"`
-	}{Extremes: extremesOf(all), Definitions: map[string]runs.Definition{}}
+	}{Extremes: extremesOf(all)}
 	defined, err := db.Runs.Definitions(experimentID)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range all {
-		for name := range c.Metrics {
-			if d := defined.Of(name); d != (runs.Definition{}) {
-				answer.Definitions[name] = d
-			}
-		}
-	}
+	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
+	answer.Definitions = defined.Among(slices.Values(names))
 	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
 		return nil, err
@@ -260,7 +256,7 @@ func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 		if o == nil {
 			continue
 		}
-		answer.Objective = o.Metric + " " + o.Statistic()
+		answer.Objective = o.Label()
 		if v, ok := bestValue(*o)(c); ok {
 			answer.Best = append(answer.Best, &v)
 		} else {

@@ -42,16 +42,11 @@ type sweepView struct {
 	All       string    // path of the table with the sweep's runs
 	Analyse   string    // path of the Analyse tab with the sweep's runs
 	Progress  *progress // nil if fewer than two runs have a result
+	Rights    domain.Permission
+	States    []sweepButton
 
-	// The rest is for the script that analyses the sweep's runs.
-
-	ExperimentID string
-	Filter       string
-	Metric       string
-	Goal         string
-
-	Rights domain.Permission
-	States []sweepButton
+	// The script that analyses the sweep's runs reads these fields.
+	ExperimentID, Filter, Metric, Goal string
 }
 
 type sweepBest struct {

@@ -24,8 +24,9 @@ func ParseObjective(text string) (*goal.Objective, error) {
 }
 
 // Objective returns the chosen objective of an experiment. If no user chose an objective, it
-// returns the guess of goal.Guess for up to MaxLimit metrics. It returns nil if there is no
-// objective. It requires the right to read.
+// returns the objective that the runs' definitions of metrics name, or else the guess of
+// goal.Guess, both for up to MaxLimit metrics. It returns nil if the experiment has no objective.
+// The actor needs the right to read.
 func (v *View) Objective(e Experiment) (*goal.Objective, error) {
 	if e.Objective != "" {
 		return ParseObjective(e.Objective)

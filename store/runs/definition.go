@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -15,6 +16,10 @@ import (
 // for all metrics whose names begin with the text before the asterisk. The value of the property
 // is a Definition in JSON.
 const DefinitionPrefix = "tracker.metric."
+
+// afterDefinitions is the smallest text after all texts that begin with DefinitionPrefix, because a
+// slash follows a full stop in Unicode.
+const afterDefinitions = "tracker.metric/"
 
 // definingRuns is the number of an experiment's newest iterations whose definitions are read.
 const definingRuns = 20
@@ -66,22 +71,34 @@ type Definitions map[string]Definition
 
 // Of returns the definition of a metric. A definition by name takes precedence over patterns,
 // and a long pattern takes precedence over a short pattern. The result is the zero value if no
-// definition applies. System metrics have no definition, and no metric is its own step metric.
+// definition applies. Patterns do not apply to system metrics, and no metric is its own step
+// metric.
 func (all Definitions) Of(metric string) (d Definition) {
 	d, ok := all[metric]
 	if !ok && !strings.HasPrefix(metric, "system/") {
-		best := -1
-		for pattern, one := range all {
-			prefix, isPattern := strings.CutSuffix(pattern, "*")
-			if isPattern && len(prefix) > best && strings.HasPrefix(metric, prefix) {
-				best, d = len(prefix), one
-			}
+		// The patterns that match are the beginnings of the name, longest first.
+		pattern := append([]byte(metric), 0)
+		for n := len(metric); n >= 0 && !ok; n-- {
+			pattern[n] = '*'
+			d, ok = all[string(pattern[:n+1])]
 		}
 	}
 	if d.StepMetric == metric {
 		d.StepMetric = ""
 	}
 	return d
+}
+
+// Among returns the definitions that apply to the given metrics, by metric. It omits metrics
+// without a definition.
+func (all Definitions) Among(metrics iter.Seq[string]) map[string]Definition {
+	found := map[string]Definition{}
+	for metric := range metrics {
+		if d := all.Of(metric); d != (Definition{}) {
+			found[metric] = d
+		}
+	}
+	return found
 }
 
 // Objective returns the objective that the definitions name. It is nil unless exactly one metric
@@ -118,7 +135,6 @@ func (db *DB) Definitions(ctx context.Context, actor domain.Actor, experimentID 
 // readDefinitions returns the definitions of the iterations whose numbers a query selects.
 func readDefinitions(tx *domain.Tx, nums string, args ...any) (Definitions, error) {
 	all := Definitions{}
-	until := strings.TrimSuffix(DefinitionPrefix, ".") + "/" // the character after a full stop
 	err := EachText(tx, `SELECT iteration_num, key, value FROM (`+nums+`) AS n CROSS JOIN property ON iteration_num = n.num
 		WHERE key >= ? AND key < ? ORDER BY iteration_num DESC LIMIT ?`,
 		func(_ int64, key, value string) {
@@ -129,6 +145,6 @@ func readDefinitions(tx *domain.Tx, nums string, args ...any) (Definitions, erro
 			if d, err := ParseDefinition(value); err == nil { // archives can contain any value
 				all[pattern] = d
 			}
-		}, slices.Concat(args, []any{DefinitionPrefix, until, maxDefinitions})...)
+		}, slices.Concat(args, []any{DefinitionPrefix, afterDefinitions, maxDefinitions})...)
 	return all, err
 }

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"database/sql/driver"
+	"maps"
 
 	"tracker/store/domain"
 	"tracker/store/points"
@@ -31,13 +32,8 @@ func (v *View) Summary(iterationID string) (Summary, error) {
 		return Summary{}, err
 	}
 	defined, err := readDefinitions(v.tx, `SELECT ? AS num`, it.Num)
-	for key := range all[0].Metrics {
-		if d := defined.Of(key); d != (Definition{}) {
-			if all[0].Definitions == nil {
-				all[0].Definitions = map[string]Definition{}
-			}
-			all[0].Definitions[key] = d
-		}
+	if found := defined.Among(maps.Keys(all[0].Metrics)); len(found) > 0 {
+		all[0].Definitions = found
 	}
 	return all[0], err
 }
