@@ -129,7 +129,7 @@ func (s *site) analysisData(r *http.Request, actor domain.Actor) (any, error) {
 	out := analysis{Metric: v.Objective.Metric, Goal: goalWord(aim), Metrics: v.Metrics, Summary: v.Summary, Notes: v.Notes,
 		Rows: []analysisRow{}}
 	if out.Metric != "" {
-		out.Column, out.Label = v.Objective.Value(), out.Metric+" "+v.Objective.Statistic()
+		out.Column, out.Label = v.Objective.Value(), v.Objective.Label()
 	}
 	for i, e := range found.Columns {
 		row := v.Rows[i]
@@ -557,22 +557,8 @@ func (s *site) frontData(r *http.Request, db *store.View) (any, error) {
 	if err != nil || len(found.Nums) == 0 {
 		return out, err
 	}
-	values := func(all []*scalar.Value) []float64 {
-		out := make([]float64, len(all))
-		for i, v := range all {
-			out[i] = math.NaN()
-			if v != nil && v.Finite() {
-				out[i] = float64(*v)
-			}
-		}
-		return out
-	}
-	xs, ys := values(found.Metrics[0]), values(found.Metrics[len(columns)-1])
-	for i := range xs {
-		if !math.IsNaN(xs[i]) && !math.IsNaN(ys[i]) {
-			out.Runs++
-		}
-	}
+	xs, ys := pareto.Coordinates(found.Metrics[0]), pareto.Coordinates(found.Metrics[len(columns)-1])
+	out.Runs = pareto.Count(xs, ys)
 	all := pareto.Front(xs, ys, x.Goal, y.Goal)
 	out.Size = len(all)
 	for _, i := range all[:min(len(all), shownFront)] {

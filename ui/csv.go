@@ -15,8 +15,8 @@ import (
 )
 
 // runsCSV responds with all runs that match the filter as CSV, or with groups of runs if the
-// query has a group. The file has the order and columns of the table. Numbers have full precision, times are in RFC 3339 format, and
-// durations are in seconds.
+// query has a group. The file has the order and columns of the table. Numbers have full precision,
+// times are in RFC 3339 format, and durations are in seconds.
 func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	if r.URL.Query().Get("group") != "" {
 		return s.runsTable(w, r, user, csvTable)

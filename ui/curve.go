@@ -201,12 +201,8 @@ func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (
 	return answer, nil
 }
 
-// relativeCurves returns curves over the time since each run's start. It converts the requested
-// range to absolute times for each run.
+// relativeCurves returns curves over the time since each run's start.
 func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string, q points.CurveQuery) (any, error) {
-	answer := curveAnswer{[]chart.Curve{}}
-	from, to := q.From, q.To
-	q.X = points.ByTime
 	var runs []runs.Iteration
 	err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
 		if runs, err = db.Runs.IterationsByID(ids); err == nil && len(runs) < len(ids) {
@@ -217,25 +213,8 @@ func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string,
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range runs {
-		start := int64(i.CreatedDate)
-		q.From, q.To = later(from, start), later(to, start)
-		all, err := s.DB.Runs.Curves(r.Context(), actor, []string{i.ID}, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range all {
-			answer.Curves = append(answer.Curves, chart.CurveOf(c, q.X, start))
-		}
-	}
-	return answer, nil
-}
-
-func later(at *int64, start int64) *int64 {
-	if at == nil {
-		return nil
-	}
-	return new(*at + start)
+	curves, err := chart.AgeCurves(r.Context(), s.DB.Runs, actor, runs, q)
+	return curveAnswer{curves}, err
 }
 
 func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q points.PairQuery) (any, error) {

@@ -133,7 +133,7 @@ func detailsOf(o difference.Outcome) (all []string) {
 // resultsOf returns the results of the objective and of the most interesting other metrics.
 func resultsOf(a, b []compared, o difference.Outcome) (rows []resultRow) {
 	if o.Objective != nil && o.A.N > 0 && o.B.N > 0 {
-		row := resultRow{Key: o.Objective.Metric + " " + o.Objective.Statistic(), A: groupText(o.A), B: groupText(o.B),
+		row := resultRow{Key: o.Objective.Label(), A: groupText(o.A), B: groupText(o.B),
 			Difference: difference.Signed(o.Difference), Tone: map[string]string{", better": "good", ", worse": "bad"}[o.Better()]}
 		if !math.IsNaN(o.Low) && !o.Constant() {
 			row.Interval = fmt.Sprintf("95 %% interval %s to %s", difference.Signed(o.Low), difference.Signed(o.High))

@@ -370,5 +370,5 @@ func (s *site) shares(ctx context.Context, actor domain.Actor, experimentID stri
 		}
 		rows = append(rows, report.Share{Name: row.Name, Share: row.text(), Interval: row.interval(), Words: strings.Join(words, " "), Known: row.Known})
 	}
-	return rows, v.Objective.Metric + " " + v.Objective.Statistic(), v.Summary, nil
+	return rows, v.Objective.Label(), v.Summary, nil
 }

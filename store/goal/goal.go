@@ -62,6 +62,9 @@ func (o Objective) Statistic() string {
 	return "last"
 }
 
+// Label returns the metric and the statistic of a run's best value, such as "loss min".
+func (o Objective) Label() string { return o.Metric + " " + o.Statistic() }
+
 // Order returns a sort key of the search language that puts the best run first.
 func (o Objective) Order() string {
 	if o.Goal == Maximize {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tracker/store/goal"
+	"tracker/store/scalar"
 )
 
 // Front returns the indexes of the points on the Pareto front, sorted by x, best first. A point
@@ -45,4 +46,26 @@ func Front(x, y []float64, goalX, goalY goal.Goal) []int {
 		front = append(front, i)
 	}
 	return front
+}
+
+// Coordinates returns values as coordinates of points. A missing or infinite value is NaN.
+func Coordinates(values []*scalar.Value) []float64 {
+	all := make([]float64, len(values))
+	for i, v := range values {
+		all[i] = math.NaN()
+		if v != nil && v.Finite() {
+			all[i] = float64(*v)
+		}
+	}
+	return all
+}
+
+// Count returns the number of points with two coordinates.
+func Count(x, y []float64) (n int) {
+	for i := range x {
+		if !math.IsNaN(x[i]) && !math.IsNaN(y[i]) {
+			n++
+		}
+	}
+	return n
 }

@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"context"
 	"strconv"
 
+	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/points"
 	"tracker/store/runs"
@@ -49,6 +51,33 @@ func CurveOf(c runs.Curve, axis points.Axis, start int64) Curve {
 		}
 	}
 	return d
+}
+
+// AgeCurves reads the curves of runs over the time since the start of each run. The range of the
+// query is in milliseconds since the start.
+func AgeCurves(ctx context.Context, db *runs.DB, actor domain.Actor, of []runs.Iteration, q points.CurveQuery) ([]Curve, error) {
+	all := []Curve{}
+	from, to := q.From, q.To
+	q.X = points.ByTime
+	for _, i := range of {
+		start := int64(i.CreatedDate)
+		q.From, q.To = later(from, start), later(to, start)
+		found, err := db.Curves(ctx, actor, []string{i.ID}, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			all = append(all, CurveOf(c, q.X, start))
+		}
+	}
+	return all, nil
+}
+
+func later(at *int64, start int64) *int64 {
+	if at == nil {
+		return nil
+	}
+	return new(*at + start)
 }
 
 // CurveOfPairs returns a curve whose X values are the values of another metric.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"math"
 	"strconv"
 	"strings"
 
@@ -105,23 +104,16 @@ func (r *Builder) front(ctx context.Context, b block, part *Part) error {
 	}
 	var xs, ys []float64
 	if len(found.Metrics) == 2 {
-		xs, ys = finite(found.Metrics[0]), finite(found.Metrics[1])
+		xs, ys = pareto.Coordinates(found.Metrics[0]), pareto.Coordinates(found.Metrics[1])
 	}
 	front := pareto.Front(xs, ys, x.Goal, y.Goal)
 	if len(front) == 0 {
 		part.Wrong = "No run has both metrics."
 		return nil
 	}
-	label := func(o goal.Objective) string { return o.Metric + " " + o.Statistic() }
-	part.Plots = []*chart.Plot{chart.Front(label(x), label(y), xs, ys, front)}
-	n := 0
-	for i := range xs {
-		if !math.IsNaN(xs[i]) && !math.IsNaN(ys[i]) {
-			n++
-		}
-	}
-	part.Note = plain.Counted(len(front), "run is", "runs are") + " on the front: no other of the " + strconv.Itoa(n) + " runs is at least as good in both metrics and better in one."
-	t := table.Table{Labels: []string{"Run on the front"}, Heads: []table.Head{{Name: label(x), Number: true}, {Name: label(y), Number: true}}, Total: len(front)}
+	part.Plots = []*chart.Plot{chart.Front(x.Label(), y.Label(), xs, ys, front)}
+	part.Note = plain.Counted(len(front), "run is", "runs are") + " on the front: no other of the " + strconv.Itoa(pareto.Count(xs, ys)) + " runs is at least as good in both metrics and better in one."
+	t := table.Table{Labels: []string{"Run on the front"}, Heads: []table.Head{{Name: x.Label(), Number: true}, {Name: y.Label(), Number: true}}, Total: len(front)}
 	for _, i := range front[:min(len(front), shownFront)] {
 		t.Rows = append(t.Rows, table.Row{Labels: []string{found.Names[i]}, ID: found.IDs[i],
 			Cells: []table.Cell{{Known: true, Value: scalar.Value(xs[i])}, {Known: true, Value: scalar.Value(ys[i])}}})
@@ -129,16 +121,4 @@ func (r *Builder) front(ctx context.Context, b block, part *Part) error {
 	}
 	part.Table = &t
 	return nil
-}
-
-// finite returns values as numbers. A missing or infinite value is NaN.
-func finite(values []*scalar.Value) []float64 {
-	all := make([]float64, len(values))
-	for i, v := range values {
-		all[i] = math.NaN()
-		if v != nil && v.Finite() {
-			all[i] = float64(*v)
-		}
-	}
-	return all
 }

@@ -290,29 +290,11 @@ func (r *Builder) curves(ctx context.Context, f figure, q points.PairQuery) (all
 		}
 		return all, err
 	case q.X == points.SinceStart:
-		for _, i := range f.runs {
-			own, start := q.CurveQuery, int64(i.CreatedDate)
-			own.X, own.From, own.To = points.ByTime, shifted(q.From, start), shifted(q.To, start)
-			found, err := r.DB.Runs.Curves(ctx, r.Actor, []string{i.ID}, own)
-			if err != nil {
-				return nil, err
-			}
-			for _, c := range found {
-				all = append(all, chart.CurveOf(c, own.X, start))
-			}
-		}
-		return all, nil
+		return chart.AgeCurves(ctx, r.DB.Runs, r.Actor, f.runs, q.CurveQuery)
 	}
 	found, err := r.DB.Runs.Curves(ctx, r.Actor, ids, q.CurveQuery)
 	for _, c := range found {
 		all = append(all, chart.CurveOf(c, q.X, 0))
 	}
 	return all, err
-}
-
-func shifted(at *int64, start int64) *int64 {
-	if at == nil {
-		return nil
-	}
-	return new(*at + start)
 }

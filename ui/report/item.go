@@ -42,9 +42,6 @@ type Item struct {
 	Frozen   bool   `json:"frozen"`   // whether a table keeps its present rows
 }
 
-// fence is the line that ends a block.
-const fence = closing
-
 // Visible checks that the item's runs belong to its experiment and that the actor can read the
 // runs. The error has the code NOT_FOUND, or INVALID_PAYLOAD if the runs belong to several
 // experiments.
@@ -112,7 +109,7 @@ func (c Item) Block() (string, error) {
 	}
 	fields = append(fields, [2]string{"caption", c.Caption})
 	var text strings.Builder
-	text.WriteString(fence + c.Kind + "\n")
+	text.WriteString(closing + c.Kind + "\n")
 	for _, f := range fields {
 		if f[1] == "" {
 			continue
@@ -122,7 +119,7 @@ func (c Item) Block() (string, error) {
 		}
 		text.WriteString(f[0] + ": " + f[1] + "\n")
 	}
-	return text.String() + fence + "\n", nil
+	return text.String() + closing + "\n", nil
 }
 
 // Append returns the text of a report with a block added at the end.
@@ -132,12 +129,12 @@ func Append(text, block string) string {
 		return block
 	}
 	if inCode(text) {
-		text += "\n" + fence
+		text += "\n" + closing
 	}
 	return text + "\n\n" + block
 }
 
-// Rows returns the present rows of the item's table as Markdown, with the caption below.
+// Rows returns the current rows of the item's table as Markdown.
 func (c Item) Rows(db *store.View) (string, error) {
 	e, err := db.Projects.Experiment(c.Experiment)
 	if err != nil {

@@ -41,5 +41,5 @@ func Drawing(text, fingerprint string) ([]byte, error) {
 			return unpack(b.fields["svg"])
 		}
 	}
-	return nil, domain.Errorf(domain.CodeNotFound, "There is no such picture in the report.")
+	return nil, domain.Errorf(domain.CodeNotFound, "The report has no such picture.")
 }

@@ -111,8 +111,12 @@ export class Selection {
 
   /** filter returns a filter that only the selected runs pass. */
   get filter() {
-    const { filter, but } = this.all;
-    const out = but.size > 0 && `not id in (${[...but].map((id) => `'${id}'`).join(', ')})`;
-    return [filter && out ? `(${filter})` : filter, out].filter(Boolean).join(' and ');
+    return filterWithout(this.all.filter, [...this.all.but]);
   }
+}
+
+/** filterWithout returns the filter of the runs that pass a filter, except the runs with the given ids. */
+export function filterWithout(filter, ids) {
+  const out = ids.length > 0 && `not id in (${ids.map((id) => `'${id}'`).join(', ')})`;
+  return [filter && out ? `(${filter})` : filter, out].filter(Boolean).join(' and ');
 }

@@ -387,9 +387,10 @@ export class Table extends EventTarget {
   });
 
   rowState(run) {
+    const part = run.group ? this.picked.partOf(run) : this.picked.has(run.id) && 'all';
     return {
-      picked: run.group ? this.picked.partOf(run) === 'all' : this.picked.has(run.id),
-      partly: Boolean(run.group) && this.picked.partOf(run) === 'some',
+      picked: part === 'all',
+      partly: part === 'some',
       shown: this.shown(run),
       color: this.color(run),
       dash: this.dash(run),

@@ -12,6 +12,7 @@ import { saveOnLeave, restoreOnReturn } from './pagestate.js';
 import { Panel } from './panel.js';
 import { fetchData } from './request.js';
 import * as groups from './rungroup.js';
+import { filterWithout } from './selection.js';
 import { enableSplitter } from './splitter.js';
 import { State } from './state.js';
 import { Table } from './table.js';
@@ -164,11 +165,10 @@ function workbench(root) {
         if (table.grouped) {
           // Hidden runs are left out of the means.
           const hidden = state.list('hide').filter((id) => !groups.isGroupID(id));
-          const others = hidden.length > 0 && `not id in (${hidden.map((id) => `'${id}'`).join(', ')})`;
           return {
             experiment,
             group: table.grouped,
-            filter: [filter && (others ? `(${filter})` : filter), others].filter(Boolean).join(' and '),
+            filter: filterWithout(filter, hidden),
             sort,
             runs: current.length,
             ...(chosen && { values: current.map((r) => r.values) }),

@@ -194,11 +194,10 @@ func (t *Table) markBest() {
 		if h.Goal == "" || known < 2 {
 			continue
 		}
-		text, _ := numeral(t.Rows[best].Cells[c]).words()
+		text := numeral(t.Rows[best].Cells[c]).words()
 		for r := range t.Rows {
 			cell := &t.Rows[r].Cells[c]
-			other, _ := numeral(*cell).words()
-			cell.Best = cell.Known && other == text
+			cell.Best = cell.Known && numeral(*cell).words() == text
 		}
 	}
 }
@@ -252,9 +251,9 @@ func numeral(c Cell) number {
 	return n
 }
 
-// words returns a number as plain text. ok reports whether it has a standard deviation.
-func (n number) words() (text string, ok bool) {
-	text = n.Value
+// words returns a number as plain text.
+func (n number) words() string {
+	text := n.Value
 	if n.SD != "" {
 		text += " ± " + n.SD
 	}
@@ -264,7 +263,7 @@ func (n number) words() (text string, ok bool) {
 	if n.Power != 0 {
 		text += "e" + strconv.Itoa(n.Power)
 	}
-	return text, n.SD != ""
+	return text
 }
 
 // Words returns the cell as plain text, "" for a missing value.
@@ -272,8 +271,7 @@ func (c Cell) Words() string {
 	if !c.Known {
 		return plain.Line(c.Text, maxCell)
 	}
-	text, _ := numeral(c).words()
-	return text
+	return numeral(c).words()
 }
 
 // maxCell is the maximum number of characters of a parameter in a table.

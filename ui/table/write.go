@@ -9,13 +9,30 @@ import (
 	"tracker/ui/plain"
 )
 
-// labels returns the headings of the first columns, and the heading of the number of runs of a
-// table of groups.
-func (t Table) labels() []string {
-	if t.Groups {
-		return append(t.Labels[:len(t.Labels):len(t.Labels)], "Runs")
+// heads returns the headings of all columns. A table of groups has a column with the number of
+// runs after the labels.
+func (t Table) heads() (all []Head) {
+	for _, name := range t.Labels {
+		all = append(all, Head{Name: name})
 	}
-	return t.Labels
+	if t.Groups {
+		all = append(all, Head{Name: "Runs", Number: true})
+	}
+	return append(all, t.Heads...)
+}
+
+// texts returns the cells of a row as texts. The functions label and cell write labels and values.
+func (t Table) texts(r Row, label func(string) string, cell func(Cell) string) (all []string) {
+	for _, one := range r.Labels {
+		all = append(all, label(plain.Line(one, maxCell)))
+	}
+	if t.Groups {
+		all = append(all, strconv.Itoa(r.Size))
+	}
+	for _, c := range r.Cells {
+		all = append(all, cell(c))
+	}
+	return all
 }
 
 // rest returns a note about rows beyond the limit, "" for none.
@@ -43,45 +60,30 @@ func (t Table) Markdown() string {
 	var out strings.Builder
 	line := func(cells []string) { out.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	var heads, rules []string
-	for i, name := range t.labels() {
-		heads = append(heads, escapeMarkdown(name))
-		if t.Groups && i == len(t.Labels) {
-			rules = append(rules, "---:")
-		} else {
-			rules = append(rules, "---")
-		}
-	}
-	for _, h := range t.Heads {
-		heads = append(heads, escapeMarkdown(h.Name))
+	for _, h := range t.heads() {
+		rule := "---"
 		if h.Number {
-			rules = append(rules, "---:")
-		} else {
-			rules = append(rules, "---")
+			rule = "---:"
 		}
+		heads, rules = append(heads, escapeMarkdown(h.Name)), append(rules, rule)
 	}
 	line(heads)
 	line(rules)
 	for _, r := range t.Rows {
-		var cells []string
-		for _, label := range r.Labels {
-			cells = append(cells, escapeMarkdown(plain.Line(label, maxCell)))
-		}
-		if t.Groups {
-			cells = append(cells, strconv.Itoa(r.Size))
-		}
-		for _, c := range r.Cells {
-			text := escapeMarkdown(c.Words())
-			if c.Best {
-				text = "**" + text + "**"
-			}
-			cells = append(cells, text)
-		}
-		line(cells)
+		line(t.texts(r, escapeMarkdown, Cell.markdown))
 	}
 	if notes := strings.TrimSpace(t.Legend() + " " + t.rest()); notes != "" {
 		out.WriteString("\n" + notes + "\n")
 	}
 	return out.String()
+}
+
+func (c Cell) markdown() string {
+	text := escapeMarkdown(c.Words())
+	if c.Best {
+		text = "**" + text + "**"
+	}
+	return text
 }
 
 // escapeMarkdown returns text that Markdown shows unchanged in a cell of a table.
@@ -114,15 +116,7 @@ func (t Table) LaTeX(caption string) string {
 	}
 	out.WriteString("  \\caption{" + caption + "}\n  \\label{tab:results}\n  \\begin{tabular}{")
 	var heads []string
-	for i, name := range t.labels() {
-		heads = append(heads, EscapeLaTeX(name))
-		if t.Groups && i == len(t.Labels) {
-			out.WriteString("r")
-		} else {
-			out.WriteString("l")
-		}
-	}
-	for _, h := range t.Heads {
+	for _, h := range t.heads() {
 		heads = append(heads, EscapeLaTeX(h.Name))
 		if h.Number {
 			out.WriteString("r")
@@ -132,17 +126,7 @@ func (t Table) LaTeX(caption string) string {
 	}
 	out.WriteString("}\n    \\toprule\n    " + strings.Join(heads, " & ") + " \\\\\n    \\midrule\n")
 	for _, r := range t.Rows {
-		var cells []string
-		for _, label := range r.Labels {
-			cells = append(cells, EscapeLaTeX(plain.Line(label, maxCell)))
-		}
-		if t.Groups {
-			cells = append(cells, strconv.Itoa(r.Size))
-		}
-		for _, c := range r.Cells {
-			cells = append(cells, c.latex())
-		}
-		out.WriteString("    " + strings.Join(cells, " & ") + " \\\\\n")
+		out.WriteString("    " + strings.Join(t.texts(r, EscapeLaTeX, Cell.latex), " & ") + " \\\\\n")
 	}
 	out.WriteString("    \\bottomrule\n  \\end{tabular}\n\\end{table}\n")
 	return out.String()
@@ -215,8 +199,11 @@ func EscapeLaTeX(text string) string {
 func (t Table) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	var heads []string
-	for _, name := range t.labels() {
+	for _, name := range t.Labels {
 		heads = append(heads, Harmless(strings.ToLower(name)))
+	}
+	if t.Groups {
+		heads = append(heads, "runs")
 	}
 	for _, h := range t.Heads {
 		if t.Groups && h.Number {
