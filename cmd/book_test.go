@@ -19,7 +19,7 @@ type book struct {
 	there      bool // whether the iteration exists: created and not removed
 	trashed    bool // whether the iteration was removed and can be restored
 	name       string
-	parent     *book // nil if there is no parent; the parent may have been removed
+	parent     *book // nil for a book without a parent; the parent may have been removed
 	status     string
 	tags       map[string]bool
 	parameters map[string]parameter // by key

@@ -28,7 +28,7 @@ func (a *app) newPassword(ctx context.Context, username string, asLine bool) (st
 	if !ok || asLine {
 		password, err := a.readLine(ctx)
 		if err == nil && password == "" {
-			err = errors.New("there is no password on standard input")
+			err = errors.New("no password was given on standard input")
 		}
 		return password, err
 	}

@@ -182,7 +182,7 @@ terminal the command asks for confirmation; elsewhere it needs --yes.`,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			_, asks := a.terminal()
 			if !yes && !asks {
-				return misuse("there is no terminal to ask for confirmation: use --yes to delete the account")
+				return misuse("deleting an account without a terminal needs confirmation: use --yes")
 			}
 			return a.withUser(cmd, args[0], func(db *store.DB, u domain.User) error {
 				if !yes {

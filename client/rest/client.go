@@ -26,7 +26,7 @@ const (
 )
 
 // Client sends requests to one server. Its methods return an *Error if the server rejects the
-// request, and a different error if there is no response from the API.
+// request, and a different error if the API does not respond.
 type Client struct {
 	base  string
 	token string

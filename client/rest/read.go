@@ -89,7 +89,7 @@ func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, 
 func (c *Client) Run(ctx context.Context, id string) (r Run, err error) {
 	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(id), nil, nil, &r)
 	if refused, ok := err.(*Error); ok && refused.Code == "NOT_FOUND" {
-		refused.Message = "There is no such run." // the API's message says iteration instead of run
+		refused.Message = "There is no such run." // the API calls a run an iteration
 	}
 	return r, err
 }

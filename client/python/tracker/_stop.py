@@ -12,7 +12,7 @@ from . import _signal
 class StopRequest:
     """A request to stop a run.
 
-    message: the error message of the stopped run, or "" if there is no request. told: whether the program knows about the
+    message: the error message of the stopped run, "" before a stop is requested. told: whether the program knows about the
         request, because it was interrupted or has read should_stop. watched: whether the program reads should_stop by
         itself. watchers: the callbacks that will stop a training in progress. interrupt: a function that interrupts the
         program and returns whether that was done; None if this process does not interrupt it.
