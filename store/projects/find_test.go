@@ -15,8 +15,8 @@ func TestFind(t *testing.T) {
 	b := newBed(t)
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
 	bob := domain.Actor{UserID: user}
-	must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
-	must(b.Models.CreateModel(ctx, domain.System, b.Project, registry.NewModel{Name: "an experimental one"}))(t)
+	must(b.Runs.CreateIteration(ctx, domain.System, b.Experiment, runs.NewIteration{Name: new("a9 EXPERIMENT o9 one")}))(t)
+	must(b.Models.CreateModel(ctx, domain.System, b.Project, registry.NewModel{Name: "a9 experimental one"}))(t)
 	names := func(actor domain.Actor, part string, limit int) string {
 		t.Helper()
 		var all []string
@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 		}
 		return strings.Join(all, "; ")
 	}
-	const want = "experiment experiment in project; model an experimental one in project; iteration an EXPERIMENT of one in experiment"
+	const want = "experiment experiment in project; model a9 experimental one in project; iteration a9 EXPERIMENT o9 one in experiment"
 	if got := names(domain.System, "Experiment", 10); got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
@@ -33,10 +33,10 @@ func TestFind(t *testing.T) {
 		t.Errorf("the first is %q", got)
 	}
 	for text, want := range map[string]string{
-		"ONE an exper":        "model an experimental one in project; iteration an EXPERIMENT of one in experiment",
-		" of  project ":       "",
-		"project experiment":  "experiment experiment in project; model an experimental one in project",
-		"experiment of":       "iteration an EXPERIMENT of one in experiment",
+		"ONE A9 exper":        "model a9 experimental one in project; iteration a9 EXPERIMENT o9 one in experiment",
+		" o9  project ":       "",
+		"project experiment":  "experiment experiment in project; model a9 experimental one in project",
+		"experiment o9":       "iteration a9 EXPERIMENT o9 one in experiment",
 		"experiment nothing":  "",
 		"project":             "project project in ",
 		"one experimental %_": "",
