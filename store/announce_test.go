@@ -16,7 +16,7 @@ var unannounced = map[string]string{
 	"series": "points announces it", "metric": "points", "metric_moved": "points", "recent": "points", "rollup": "points",
 	"console_line":   "WriteConsole announces it",
 	"wandb_row":      "its points and wandb_run change with it",
-	"experiment_key": "it changes with parameter and series",
+	"experiment_key": "it changes with parameter, series and property",
 	"search_key":     "a copy of series", "search_value": "a copy of series",
 
 	"project": "not a record of a run", "experiment": "not a record of a run", "experiment_view": "not a record of a run",

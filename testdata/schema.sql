@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 27;
+PRAGMA user_version = 28;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -88,7 +88,7 @@ CREATE INDEX experiment_deleted ON experiment (deleted_date) WHERE deleted_date 
 
 CREATE TABLE experiment_key (
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
-    kind          TEXT    NOT NULL CHECK (kind IN ('metric', 'param')),
+    kind          TEXT    NOT NULL CHECK (kind IN ('metric', 'param', 'summary')),
     key           TEXT    NOT NULL,
     iterations    INTEGER NOT NULL,
     PRIMARY KEY (experiment_id, kind, key)
@@ -158,6 +158,10 @@ CREATE TRIGGER iteration_deleted BEFORE DELETE ON iteration WHEN OLD.deleted_dat
     UPDATE experiment_key SET iterations = iterations - 1
     WHERE experiment_id = OLD.experiment_id
     AND kind = 'param' AND key IN (SELECT key FROM parameter WHERE iteration_num = OLD.num);
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = OLD.experiment_id
+    AND kind = 'summary' AND key IN (SELECT substr(key, 17) FROM property
+        WHERE iteration_num = OLD.num AND key > 'tracker.summary.' AND key < 'tracker.summary/');
 END;
 
 CREATE TRIGGER iteration_discarded AFTER UPDATE OF deleted_date ON iteration
@@ -168,6 +172,10 @@ WHEN OLD.deleted_date IS NULL AND NEW.deleted_date IS NOT NULL BEGIN
     UPDATE experiment_key SET iterations = iterations - 1
     WHERE experiment_id = OLD.experiment_id
     AND kind = 'param' AND key IN (SELECT key FROM parameter WHERE iteration_num = OLD.num);
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = OLD.experiment_id
+    AND kind = 'summary' AND key IN (SELECT substr(key, 17) FROM property
+        WHERE iteration_num = OLD.num AND key > 'tracker.summary.' AND key < 'tracker.summary/');
 END;
 
 CREATE INDEX iteration_ended ON iteration (end_date) WHERE end_date IS NOT NULL AND deleted_date IS NULL;
@@ -179,6 +187,10 @@ WHEN OLD.deleted_date IS NOT NULL AND NEW.deleted_date IS NULL BEGIN
     ON CONFLICT DO UPDATE SET iterations = iterations + 1;
     INSERT INTO experiment_key (experiment_id, kind, key, iterations)
     SELECT NEW.experiment_id, 'param', key, 1 FROM parameter WHERE iteration_num = NEW.num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT NEW.experiment_id, 'summary', substr(key, 17), 1 FROM property
+    WHERE iteration_num = NEW.num AND key > 'tracker.summary.' AND key < 'tracker.summary/'
     ON CONFLICT DO UPDATE SET iterations = iterations + 1;
 END;
 
@@ -372,6 +384,32 @@ CREATE UNIQUE INDEX property_by_logged_model ON property (logged_model_num, key)
 CREATE UNIQUE INDEX property_by_model ON property (model_id, key) WHERE model_id IS NOT NULL;
 
 CREATE UNIQUE INDEX property_by_model_version ON property (model_version_id, key) WHERE model_version_id IS NOT NULL;
+
+CREATE TRIGGER summary_added AFTER INSERT ON property
+WHEN NEW.iteration_num IS NOT NULL AND NEW.key > 'tracker.summary.' AND NEW.key < 'tracker.summary/' BEGIN
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT experiment_id, 'summary', substr(NEW.key, 17), 1 FROM iteration WHERE num = NEW.iteration_num AND deleted_date IS NULL
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+END;
+
+CREATE TRIGGER summary_removed AFTER DELETE ON property
+WHEN OLD.iteration_num IS NOT NULL AND OLD.key > 'tracker.summary.' AND OLD.key < 'tracker.summary/' BEGIN
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num AND deleted_date IS NULL)
+    AND kind = 'summary' AND key = substr(OLD.key, 17);
+END;
+
+CREATE TRIGGER summary_renamed AFTER UPDATE OF key ON property WHEN NEW.iteration_num IS NOT NULL AND NEW.key <> OLD.key BEGIN
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num AND deleted_date IS NULL)
+    AND kind = 'summary' AND key = substr(OLD.key, 17)
+    AND OLD.key > 'tracker.summary.' AND OLD.key < 'tracker.summary/';
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT experiment_id, 'summary', substr(NEW.key, 17), 1 FROM iteration
+    WHERE num = NEW.iteration_num AND deleted_date IS NULL
+    AND NEW.key > 'tracker.summary.' AND NEW.key < 'tracker.summary/'
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+END;
 
 CREATE TABLE recent (
     seq         INTEGER PRIMARY KEY,

@@ -45,8 +45,8 @@ func leftOut(rows, all int) string {
 }
 
 // short returns texts with each text cut to maxShort bytes. Tables of runs show the cut texts.
-func short(texts map[string]string) map[string]string {
-	var cut map[string]string
+func short[T ~string](texts map[string]T) map[string]T {
+	var cut map[string]T
 	for key, text := range texts {
 		if len(text) <= maxShort {
 			continue
@@ -54,7 +54,7 @@ func short(texts map[string]string) map[string]string {
 		if cut == nil {
 			cut = maps.Clone(texts)
 		}
-		cut[key] = strings.ToValidUTF8(text[:maxShort], "") + "…"
+		cut[key] = T(strings.ToValidUTF8(string(text[:maxShort]), "") + "…")
 	}
 	if cut == nil {
 		return texts

@@ -11,6 +11,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/ui/plain"
 	"tracker/ui/table"
 )
 
@@ -83,8 +84,8 @@ func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
 	row := []string{table.Harmless(i.Name), s.status(i)}
 	for _, c := range columns {
 		var text string
-		if c.Kind == search.ParamKey {
-			text = table.Harmless(i.Params[c.Name])
+		if c.Kind != search.MetricKey {
+			text = table.Harmless(plain.Text(i, c))
 		} else if v, ok := i.Metrics[c.Name]; ok {
 			text = v.String()
 		}

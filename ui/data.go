@@ -153,15 +153,21 @@ func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 }
 
 // varyingData returns the parameters that differ among the newest runs of an experiment, the
-// most interesting ones first, and which of them only number repetitions of a run.
+// most interesting ones first, and which of them only number repetitions of a run. It also returns
+// the names of the summary's texts that differ.
 func (s *site) varyingData(r *http.Request, db *store.View) (any, error) {
 	keys, err := db.Runs.VaryingParams(idOf(r), domain.MaxLimit)
 	chart.SortParams(keys)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := db.Runs.VaryingTexts(idOf(r), domain.MaxLimit)
 	repeats := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !difference.IsRepeat(key) })
 	return struct {
 		Keys    []string `json:"keys"`
 		Repeats []string `json:"repeats"`
-	}{append([]string{}, keys...), append([]string{}, repeats...)}, err
+		Texts   []string `json:"texts"`
+	}{append([]string{}, keys...), append([]string{}, repeats...), append([]string{}, texts...)}, err
 }
 
 // tagData adds a tag to runs or removes a tag from runs.
@@ -260,16 +266,20 @@ func (s *site) keysData(r *http.Request, actor domain.Actor) (answer any, err er
 	return answer, err
 }
 
-// valuesData returns the parameter values or the tags that the runs of an experiment have.
+// valuesData returns the parameter values, the texts of summaries or the tags that the runs of an
+// experiment have.
 func (s *site) valuesData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
 	var answer struct {
 		Values []runs.FoundValue `json:"values"`
 	}
 	var err error
-	if key := query.Get("param"); key != "" {
-		answer.Values, err = db.Runs.ParamValues(idOf(r), key, query.Get("q"))
-	} else {
+	switch param, text := query.Get("param"), query.Get("summary"); {
+	case param != "":
+		answer.Values, err = db.Runs.ParamValues(idOf(r), param, query.Get("q"))
+	case text != "":
+		answer.Values, err = db.Runs.TextValues(idOf(r), text, query.Get("q"))
+	default:
 		answer.Values, err = db.Runs.TagValues(idOf(r), query.Get("q"))
 	}
 	return answer, err

@@ -38,7 +38,7 @@ func TestManyMetricsHaveSpace(t *testing.T) {
 	}
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[0]))
-	const box = `document.querySelector('.across:has(#metrics)')`
+	const box = `document.querySelector('#metrics')`
 	b.is(box+`.clientHeight > 400 && `+box+`.scrollHeight > `+box+`.clientHeight`, "true")
 	b.is(`getComputedStyle(`+box+`).backgroundAttachment`, "local, local, scroll, scroll, scroll")
 	b.fits()

@@ -30,45 +30,47 @@ const iterationChildren = 100
 
 // iterationView is the view of a run's page.
 type iterationView struct {
-	Run          run
-	Cursor       string // change cursor at the time of the snapshot
-	ExperimentID string
-	Running      bool      // whether the run has not ended; true for lost runs
-	Pace         *paceView // nil if nothing is known, and for a run that is not running
-	Ended        *moment
-	Seen         moment
-	StopAsked    *moment // time of the stop request, nil for none
-	StopBy       string  // user who asked the run to stop, "" if unknown
-	WandB        bool    // whether a W&B client logs the run; such a client stops a run that was ended
-	Unstoppable  string  // the reason why the run can't be asked to stop; "" if it can
-	Parent       *link
-	Children     []link
-	AllChildren  int // number of child runs, including omitted ones
-	Notes        string
-	NotesHTML    templ.Component
-	ErrorText    string
-	Params       []runs.Parameter // the parameters that matter first
-	MoreParams   []runs.Parameter // folded parameters
-	AllParams    int              // number of parameters, including omitted ones
-	Properties   []domain.Property
-	NotSent      []string // messages about data that the client could not send
-	Datasets     []runs.DatasetName
-	AllDatasets  int
-	Metrics      []metricRow
-	AllMetrics   int
-	Snapshot     *runs.Snapshot // environment snapshot, nil if the run recorded none
-	Diagnosis    *diagnosisView // nil if the page does not explain the run
-	Explain      bool           // whether the explanation was requested
-	Known        bool           // whether the browser has the snapshot; if true, the response omits the snapshot's data
-	System       bool           // whether the run has system metrics
-	Console      consoleView
-	Plots        tablePlots
-	Artifacts    artifactsView
-	Versions     []registry.MadeVersion // model versions created from this run
-	LoggedModels []loggedModelLink
-	Rights       domain.Permission
-	CompareBest  bool // whether the run has metrics that can be compared with the best run's
-	Form         editForm
+	Run           run
+	Cursor        string // change cursor at the time of the snapshot
+	ExperimentID  string
+	Running       bool      // whether the run has not ended; true for lost runs
+	Pace          *paceView // nil if nothing is known, and for a run that is not running
+	Ended         *moment
+	Seen          moment
+	StopAsked     *moment // time of the stop request, nil for none
+	StopBy        string  // user who asked the run to stop, "" if unknown
+	WandB         string  // id of the run in a W&B client, "" for another client; a W&B client stops a run that was ended
+	Unstoppable   string  // the reason why the run can't be asked to stop; "" if it can
+	Parent        *link
+	Children      []link
+	AllChildren   int // number of child runs, including omitted ones
+	Notes         string
+	NotesHTML     templ.Component
+	ErrorText     string
+	Summary       []runs.Parameter // values of the summary that are no metrics of their own
+	Params        []runs.Parameter // the parameters that matter first
+	MoreParams    []runs.Parameter // folded parameters
+	AllParams     int              // number of parameters, including omitted ones
+	Properties    []domain.Property
+	NotSent       []string // messages about data that the client could not send
+	Datasets      []runs.DatasetName
+	AllDatasets   int
+	Metrics       []metricRow
+	SystemMetrics []metricRow // folded
+	AllMetrics    int
+	Snapshot      *runs.Snapshot // environment snapshot, nil if the run recorded none
+	Diagnosis     *diagnosisView // nil if the page does not explain the run
+	Explain       bool           // whether the explanation was requested
+	Known         bool           // whether the browser has the snapshot; if true, the response omits the snapshot's data
+	System        bool           // whether the run has system metrics
+	Console       consoleView
+	Plots         tablePlots
+	Artifacts     artifactsView
+	Versions      []registry.MadeVersion // model versions created from this run
+	LoggedModels  []loggedModelLink
+	Rights        domain.Permission
+	CompareBest   bool // whether the run has metrics that can be compared with the best run's
+	Form          editForm
 }
 
 // editForm holds the rejected input of a form on a run's page.
@@ -149,6 +151,9 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
+		if v.WandB, err = db.Wandb.IDOf(i.ID); err != nil {
+			return err
+		}
 		if err := s.fillStop(db, i, &v); err != nil {
 			return err
 		}
@@ -209,12 +214,7 @@ func (s *site) fillStop(db *store.View, i runs.Iteration, v *iterationView) erro
 	if !v.Running || !v.Rights.Update {
 		return nil
 	}
-	w, err := db.Wandb.RunOf(i.ID)
-	if err != nil {
-		return err
-	}
-	v.WandB = w.RunID != i.ID
-	err = db.Runs.CheckStop(i.ID)
+	err := db.Runs.CheckStop(i.ID)
 	if err != nil && web.AsError(err).Code == domain.CodeConflict {
 		v.Unstoppable, err = web.AsError(err).Message, nil
 	}
@@ -260,7 +260,7 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 			}
 			continue
 		}
-		if strings.HasPrefix(p.Key, runs.DefinitionPrefix) {
+		if strings.HasPrefix(p.Key, scalar.DefinitionPrefix) || strings.HasPrefix(p.Key, scalar.SummaryPrefix) {
 			continue
 		}
 		p.Value = cell(p.Value)
@@ -271,7 +271,9 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 		return err
 	}
 	v.Datasets, v.AllDatasets = datasets.Data, datasets.Total
+	v.Summary = summaryRows(summary)
 	names := slices.Collect(maps.Keys(summary.Metrics))
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, runs.SummaryMetrics) })
 	o, err := db.Projects.Objective(e)
 	if err != nil {
 		return err
@@ -283,7 +285,11 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 	v.AllMetrics = len(names)
 	v.System = slices.ContainsFunc(names, func(key string) bool { return strings.HasPrefix(key, "system/") })
 	for _, key := range names[:min(len(names), maxRows)] {
-		v.Metrics = append(v.Metrics, newMetricRow(key, summary.Metrics[key]))
+		if row := newMetricRow(key, summary.Metrics[key]); strings.HasPrefix(key, "system/") {
+			v.SystemMetrics = append(v.SystemMetrics, row)
+		} else {
+			v.Metrics = append(v.Metrics, row)
+		}
 	}
 	snapshot, err := db.Runs.Snapshot(i.ID)
 	if err == nil && v.Known {
@@ -321,6 +327,25 @@ func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Itera
 	}
 	v.Parent = &link{parent.Name, "/iteration/" + parent.ID, s.status(parent)}
 	return nil
+}
+
+// summaryRows returns the values of a run's summary: its texts, and the numbers that are not the
+// last values of metrics.
+func summaryRows(s runs.Summary) (rows []runs.Parameter) {
+	values := map[string]string{}
+	for name, t := range s.Texts {
+		values[name] = cell(string(t))
+	}
+	for name, m := range s.Metrics {
+		if name, ok := strings.CutPrefix(name, runs.SummaryMetrics); ok {
+			values[name] = plain.Number(m.Last)
+		}
+	}
+	names := slices.Sorted(maps.Keys(values))
+	for _, name := range names[:min(len(names), maxRows)] {
+		rows = append(rows, runs.Parameter{Key: name, Value: values[name]})
+	}
+	return rows
 }
 
 // fewParams is the number of parameters up to which a run's page folds none of them.

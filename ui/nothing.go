@@ -33,7 +33,7 @@ func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, e
 	if err != nil {
 		return nil, err
 	}
-	words := map[search.KeyKind]string{search.MetricKey: "metric", search.ParamKey: "parameter"}
+	words := map[search.KeyKind]string{search.MetricKey: "metric", search.ParamKey: "parameter", search.SummaryKey: "text of the summary"}
 	for _, u := range unknown {
 		hint := fmt.Sprintf("No run here has a %s named %s.", words[u.Kind], plain.Line(u.Key, 60))
 		var near []string

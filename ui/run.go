@@ -21,17 +21,18 @@ const palette = 12
 
 // run is an iteration in the form that pages and scripts use. Times are in Unix milliseconds.
 type run struct {
-	ID      string                  `json:"id"`
-	Name    string                  `json:"name"`
-	Status  string                  `json:"status"`
-	Color   int                     `json:"color"` // index of the curve colour, the same on all pages
-	Created scalar.Value            `json:"created"`
-	Seconds scalar.Value            `json:"seconds"` // duration until the end or, without an end, until last seen
-	Tags    []string                `json:"tags"`
-	Parent  *string                 `json:"parent"`
-	Below   int                     `json:"below"` // number of matching runs that are nested under the run
-	Params  map[string]string       `json:"params"`
-	Metrics map[string]scalar.Value `json:"metrics"`
+	ID      string                        `json:"id"`
+	Name    string                        `json:"name"`
+	Status  string                        `json:"status"`
+	Color   int                           `json:"color"` // index of the curve colour, the same on all pages
+	Created scalar.Value                  `json:"created"`
+	Seconds scalar.Value                  `json:"seconds"` // duration until the end or, without an end, until last seen
+	Tags    []string                      `json:"tags"`
+	Parent  *string                       `json:"parent"`
+	Below   int                           `json:"below"` // number of matching runs that are nested under the run
+	Params  map[string]string             `json:"params"`
+	Metrics map[string]scalar.Value       `json:"metrics"`
+	Texts   map[string]scalar.SummaryText `json:"summary,omitempty"` // columns with texts of the summary
 
 	started moment
 }
@@ -75,6 +76,7 @@ func (s *site) run(i runs.Iteration) run {
 		Below:   i.Children,
 		Params:  short(i.Params),
 		Metrics: i.Metrics,
+		Texts:   short(i.Texts),
 		started: s.moment(i.CreatedDate),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strings"
 
 	"tracker/store/sqlite"
 )
@@ -25,6 +26,9 @@ type PropertyOwner struct {
 	ProjectID string
 	Column    string
 	Key       any
+	// Replaceable begins the keys of properties whose values can be replaced with the right to
+	// create. "" means none.
+	Replaceable string
 }
 
 // CheckProperties checks the number of properties and all keys and values.
@@ -52,7 +56,7 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 		switch {
 		case err == nil && old == p.Value:
 			continue
-		case err == nil:
+		case err == nil && (owner.Replaceable == "" || !strings.HasPrefix(p.Key, owner.Replaceable)):
 			err = tx.Allow(actor, owner.ProjectID, RightUpdate)
 		case errors.Is(err, sql.ErrNoRows):
 			err = nil

@@ -22,7 +22,7 @@ func (p *parser) ref() (Ref, *Error) {
 	r := Ref{Pos: t.at}
 	word, rest, dotted := strings.Cut(t.text, ".")
 	f, ok := fieldOf(word)
-	named := f == Param || f == Metric || f == Property
+	named := f.Named()
 	switch {
 	case t.quoted && t.text == "" && !p.bare:
 		return r, p.wrong("write param. or metric. before a name in backquotes")
@@ -203,7 +203,7 @@ func (c *Comparison) literal(t token, now time.Time) (v Literal, err *Error) {
 		if !v.IsNumber {
 			return v, wrong(t.at, "compare a metric with a number, NaN, Infinity or -Infinity")
 		}
-	case f == Param:
+	case f.Mixed():
 	case f.Type() == TimeType:
 		v.Time, err = parseTime(t, now)
 		return v, err

@@ -5,7 +5,7 @@ import "strings"
 // Field is a kind of value that an expression can compare, such as a metric or a tag.
 type Field int
 
-// Fields of an expression. In an expression, a name follows Param, Metric and Property.
+// Fields of an expression. In an expression, a name follows Param, Metric, Property and Summary.
 const (
 	Param Field = iota
 	Metric
@@ -29,6 +29,7 @@ const (
 	DatasetDigest
 	DatasetContext
 	AnyText // matches the name, the notes, a tag or a parameter value
+	Summary // text, boolean or list in the summary of the iteration
 )
 
 // Type is the type of a field's values.
@@ -52,13 +53,19 @@ func (f Field) Type() Type {
 	return TextType
 }
 
-// fields lists the fields of the language. In an expression, a name follows each of the first
-// three fields.
+// Named reports whether a name follows f in an expression.
+func (f Field) Named() bool { return f == Param || f == Metric || f == Property || f == Summary }
+
+// Mixed reports whether values of f are texts that are compared as numbers if both sides of a
+// comparison are numbers.
+func (f Field) Mixed() bool { return f == Param || f == Summary }
+
+// fields lists the fields of the language. The named fields come first.
 var fields = []struct {
 	word  string
 	field Field
 }{
-	{"param", Param}, {"property", Property}, {"metric", Metric},
+	{"param", Param}, {"property", Property}, {"metric", Metric}, {"summary", Summary},
 	{"tag", Tag}, {"name", Name}, {"status", Status}, {"created", Created}, {"ended", Ended},
 	{"last_seen", LastSeen}, {"duration", Duration}, {"id", ID},
 }
@@ -76,8 +83,10 @@ func fieldOf(word string) (f Field, ok bool) {
 // fieldNames returns a list of the fields that no name follows, for error messages.
 func fieldNames() string {
 	var words []string
-	for _, f := range fields[3:] {
-		words = append(words, f.word)
+	for _, f := range fields {
+		if !f.field.Named() {
+			words = append(words, f.word)
+		}
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]

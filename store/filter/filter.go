@@ -43,15 +43,15 @@ const Lost = "LOST"
 // Statuses lists the statuses of iterations.
 var Statuses = []string{"RUNNING", "SUCCEEDED", "FAILED", "KILLED"}
 
-// Key identifies a parameter, a metric or a property. In a Ref, it can be any field.
+// Key identifies a named value, such as a parameter. In a Ref, it can be any field.
 type Key struct {
-	Field Field // Param, Metric or Property; any field in a Ref
+	Field Field // a named field; any field in a Ref
 	Name  string
 }
 
 // Ref refers to a field in an expression.
 type Ref struct {
-	Key         // Name is "" for fields other than Param, Metric and Property
+	Key         // Name is "" for fields without a name
 	Stat string // min, max, mean, last or count of a metric; the default is last
 	Pos  int    // position of the first character, counted from 1
 }
@@ -94,7 +94,7 @@ type SortKey struct {
 	Descending bool
 }
 
-// Column is a parameter or metric that a listing shows.
+// Column is a parameter, a metric or a text of the summary that a listing shows.
 type Column struct {
 	Ref
 	Label string // name as written, with the statistic of a metric; unique among columns with equal Field
@@ -122,8 +122,7 @@ type Parser struct {
 	keys  []Key
 }
 
-// Keys returns the parameters, metrics and properties in filter, sort and group, in the order
-// of their first use.
+// Keys returns the named values in filter, sort and group, in the order of their first use.
 func (p *Parser) Keys() []Key { return p.keys }
 
 // add adds k to the keys of p. It returns false if k is new and p already has MaxKeys keys.
@@ -156,15 +155,15 @@ func (p *Parser) Sort(text string) ([]SortKey, error) {
 	return keys, err.in("sort")
 }
 
-// Columns parses up to MaxColumns parameters and metrics, separated by commas. It removes
-// repeated columns. It does not record the keys of the columns.
+// Columns parses up to MaxColumns parameters, metrics and texts of the summary, separated by commas.
+// It removes repeated columns. It does not record the keys of the columns.
 func (p *Parser) Columns(text string) ([]Column, error) {
 	columns, err := parseColumns(text)
 	return columns, err.in("columns")
 }
 
 // Group parses the fields to group runs by. There must be between one and MaxGroupKeys fields. Each
-// field is a parameter or tag.
+// field is a parameter, a text of the summary, or tag.
 func (p *Parser) Group(text string) ([]Ref, error) {
 	by, err := parseGroup(text, p)
 	return by, err.in("group")
@@ -179,15 +178,14 @@ func (e *Error) in(part string) error {
 	return e
 }
 
-// Keys returns the parameters, metrics and properties in e and sort, in the order of their
-// first use. Keys is for expressions that do not come from a Parser. It returns an *Error if e
+// Keys returns the named values in e and sort, in the order of their first use. Keys is for expressions that do not come from a Parser. It returns an *Error if e
 // or sort exceeds the limits of a search.
 func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	var p Parser
 	comparisons := 0
 	ok := p.addFrom(e, &comparisons)
 	for _, k := range sort {
-		if k.keyed() {
+		if k.Field.Named() {
 			ok = ok && p.add(k.Key)
 		}
 	}
@@ -201,9 +199,6 @@ func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	}
 	return p.keys, nil
 }
-
-// keyed reports whether a name follows the field.
-func (r Ref) keyed() bool { return r.Field == Param || r.Field == Metric || r.Field == Property }
 
 // addFrom adds the keys in e to p. It increases *comparisons by the number of comparisons in e.
 // It returns false if p would have more than MaxKeys keys.
@@ -219,7 +214,7 @@ func (p *Parser) addFrom(e Expr, comparisons *int) bool {
 		return p.addFrom(e.Part, comparisons)
 	case Comparison:
 		*comparisons++
-		return !e.Ref.keyed() || p.add(e.Ref.Key)
+		return !e.Ref.Field.Named() || p.add(e.Ref.Key)
 	}
 	return true
 }

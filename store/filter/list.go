@@ -60,8 +60,8 @@ func parseColumns(text string) ([]Column, *Error) {
 
 func (p *parser) column() (c Column, err *Error) {
 	t := p.token
-	if c.Ref, err = p.ref(); err == nil && c.Field != Param && c.Field != Metric {
-		err = wrong(t.at, "a column is param.NAME or metric.NAME; the other fields are in every row")
+	if c.Ref, err = p.ref(); err == nil && c.Field != Param && c.Field != Metric && c.Field != Summary {
+		err = wrong(t.at, "a column is param.NAME, metric.NAME or summary.NAME; the other fields are in every row")
 	}
 	if err != nil {
 		return c, err
@@ -88,8 +88,8 @@ func endsInStatistic(name string) bool {
 func parseGroup(text string, search *Parser) ([]Ref, *Error) {
 	by, err := parseList(text, search, MaxGroupKeys, func(p *parser) (Ref, *Error) {
 		r, err := p.ref()
-		if err == nil && r.Field != Param && r.Field != Tag {
-			err = wrong(r.Pos, "runs are grouped by param.NAME or tag")
+		if err == nil && !r.Field.Mixed() && r.Field != Tag {
+			err = wrong(r.Pos, "runs are grouped by param.NAME, summary.NAME or tag")
 		}
 		return r, err
 	})
@@ -102,7 +102,7 @@ func parseGroup(text string, search *Parser) ([]Ref, *Error) {
 		}
 	}
 	if len(by) == 0 {
-		return nil, wrong(1, "write param.NAME or tag here")
+		return nil, wrong(1, "write param.NAME, summary.NAME or tag here")
 	}
 	return by, nil
 }
@@ -114,6 +114,10 @@ func ParamName(name string) string { return "param." + quoted(name) }
 // MetricName returns the reference to a metric in an expression. It adds backquotes if the name
 // needs them.
 func MetricName(name string) string { return "metric." + quoted(name) }
+
+// SummaryName returns the reference to a text of the summary in an expression. It adds backquotes if
+// the name needs them.
+func SummaryName(name string) string { return "summary." + quoted(name) }
 
 func quoted(name string) string {
 	bare := name != "" && !strings.ContainsAny(name[:1], "0123456789.-/") && !endsInStatistic(name) &&

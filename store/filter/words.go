@@ -20,8 +20,8 @@ func words(text string) Expr {
 	if slices.ContainsFunc(all, isKeyword) {
 		return nil
 	}
-	for _, kind := range []string{"param.", "metric.", "property."} {
-		if strings.HasPrefix(strings.ToLower(all[0]), kind) {
+	for _, f := range fields {
+		if f.field.Named() && strings.HasPrefix(strings.ToLower(all[0]), f.word+".") {
 			return nil
 		}
 	}

@@ -121,7 +121,11 @@ func importBatch(tx *domain.Tx, b *transfer.Batch) (out transfer.Outcome, err er
 		out.Tags += int(n)
 	}
 	for _, p := range b.Properties {
-		n, err := tx.Exec(`INSERT INTO property (iteration_num, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, it.Num, p.Key, p.Value)
+		// A text of the summary is the last value, which can differ if the run was continued.
+		n, err := tx.Exec(`INSERT INTO property (iteration_num, key, value) VALUES (?, ?, ?)
+			ON CONFLICT (iteration_num, key) WHERE iteration_num IS NOT NULL
+			DO UPDATE SET value = excluded.value WHERE key > ? AND key < ? AND value <> excluded.value`,
+			it.Num, p.Key, p.Value, scalar.SummaryPrefix, scalar.AfterSummary)
 		if err != nil {
 			return out, err
 		}

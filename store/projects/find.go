@@ -116,7 +116,8 @@ const maxFindWords = 10
 
 // Find returns up to limit records that actor may read and whose names contain all words of text,
 // in any order and ignoring case. At least one word must be in the record's own name; the others
-// can be in the name of the containing record. Find returns projects first, then experiments,
+// can be in the name of the containing record. A single word also finds the iteration with this id, or
+// with this id in a W&B client. Find returns projects first, then experiments,
 // models and iterations. Records of one kind are sorted newest first.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {
 	if err := domain.CheckShort("q", text); err != nil {
@@ -137,6 +138,13 @@ func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit i
 			all, args = append(all, `(`+search.Contains(name)+` OR `+search.Contains(within)+`)`), append(args, w, w)
 		}
 		return `(` + strings.Join(one, ` OR `) + `) AND ` + strings.Join(all, ` AND `)
+	}
+	identified := func() string {
+		if len(words) != 1 {
+			return `FALSE`
+		}
+		args = append(args, words[0], words[0])
+		return `(iteration.id = ? OR iteration.num IN (SELECT iteration_num FROM wandb_run WHERE name = ?))`
 	}
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Found, error) {
 		u, err := tx.User(actor)
@@ -189,7 +197,7 @@ func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit i
 				FROM iteration
 				JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
 				JOIN readable ON readable.id = experiment.project_id
-				WHERE iteration.deleted_date IS NULL AND ` + named(`iteration.name`, `experiment.name`) + `)
+				WHERE iteration.deleted_date IS NULL AND (` + named(`iteration.name`, `experiment.name`) + ` OR ` + identified() + `))
 			ORDER BY rank, created_date DESC, id DESC LIMIT ?`
 		found := []Found{}
 		err = tx.Select(&found, query, append(args, max(0, min(limit, domain.MaxLimit)))...)

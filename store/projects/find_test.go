@@ -54,6 +54,24 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindByID finds a run by its id and by the id that a W&B client uses.
+func TestFindByID(t *testing.T) {
+	b := newBed(t)
+	storetest.Exec(t, storetest.Raw(t, b.Path()), `INSERT INTO wandb_run (iteration_num, name, config, summary, about)
+		SELECT num, 'djzm0zxo', '{}', '{}', '{}' FROM iteration WHERE id = ?`, b.Iteration)
+	for _, text := range []string{b.Iteration, "djzm0zxo"} {
+		found := must(b.Projects.Find(ctx, domain.System, text, 10))(t)
+		if len(found) != 1 || found[0].Kind != "iteration" || found[0].ID != b.Iteration {
+			t.Errorf("%q found %+v, want the run", text, found)
+		}
+	}
+	for _, text := range []string{"djzm0zx", "djzm0zxo nothing"} {
+		if found := must(b.Projects.Find(ctx, domain.System, text, 10))(t); len(found) != 0 {
+			t.Errorf("%q found %+v, want nothing", text, found)
+		}
+	}
+}
+
 // TestFindTexts finds notes and tags of readable runs.
 func TestFindTexts(t *testing.T) {
 	b := newBed(t)

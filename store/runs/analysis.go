@@ -105,7 +105,7 @@ func (a *Analysis) read(tx *domain.Tx, columns []filter.Column, params bool) (er
 	if len(columns) == 0 {
 		return nil
 	}
-	return search.Columns(tx.Points(), a.Nums, columns, func(int64, string, string) {}, func(num int64, label string, value scalar.Value) {
+	return search.Columns(tx.Points(), a.Nums, columns, func(int64, filter.Field, string, string) {}, func(num int64, label string, value scalar.Value) {
 		a.Metrics[place[label]][at[num]] = &value
 	})
 }

@@ -38,13 +38,9 @@ func (p parsed[T]) resolve(tx *domain.Tx, experimentIDs ...string) (T, error) {
 		if _, ok := known[k]; ok {
 			continue
 		}
-		kind := search.ParamKey
-		if k.Field == filter.Metric {
-			kind = search.MetricKey
-		}
 		var there bool
 		err := tx.Row(`SELECT EXISTS (SELECT 1 FROM experiment_key
-			WHERE experiment_id IN (SELECT value FROM json_each(?)) AND kind = ? AND key = ?)`, list, kind, k.Name).Scan(&there)
+			WHERE experiment_id IN (SELECT value FROM json_each(?)) AND kind = ? AND key = ?)`, list, search.KindOf(k.Field), k.Name).Scan(&there)
 		if err != nil {
 			return p.search, err
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"tracker/store/domain"
+	"tracker/store/filter"
 	"tracker/store/points"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -30,8 +32,10 @@ func takeSummaries(tx *domain.Tx, list any) error {
 			(SELECT coalesce(sum(octet_length(key) + ?), 0) FROM series WHERE iteration_num IN (SELECT value FROM json_each(?))) +
 			(SELECT coalesce(sum(octet_length(key) + octet_length(value) + ?), 0) FROM parameter
 				WHERE iteration_num IN (SELECT value FROM json_each(?))) +
-			(SELECT coalesce(sum(octet_length(value) + ?), 0) FROM tag WHERE iteration_num IN (SELECT value FROM json_each(?)))`,
-		summaryBytes, list, textBytes, list, textBytes, list).Scan(&size)
+			(SELECT coalesce(sum(octet_length(value) + ?), 0) FROM tag WHERE iteration_num IN (SELECT value FROM json_each(?))) +
+			(SELECT coalesce(sum(octet_length(key) + octet_length(value) + ?), 0) FROM property
+				WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key > ? AND key < ?)`,
+		summaryBytes, list, textBytes, list, textBytes, list, textBytes, list, scalar.SummaryPrefix, scalar.AfterSummary).Scan(&size)
 	if err != nil {
 		return err
 	}
@@ -41,18 +45,27 @@ func takeSummaries(tx *domain.Tx, list any) error {
 	return domain.Take(tx.Context(), size)
 }
 
-// takeIterations reserves memory for iterations and the requested parameters before they are
+// takeIterations reserves memory for iterations and the requested texts before they are
 // read. It returns the iterations of the page. If cut is set, the page ends before the first
 // iteration that would exceed MaxPageBytes. The page contains at least one iteration.
-func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
+func takeIterations(tx *domain.Tx, nums []int64, columns []filter.Column, cut bool) ([]int64, error) {
+	var params, texts []string
+	for _, c := range columns {
+		switch c.Field {
+		case filter.Param:
+			params = append(params, c.Name)
+		case filter.Summary:
+			texts = append(texts, scalar.SummaryPrefix+c.Name)
+		}
+	}
 	atOnce := len(nums)
-	if len(params) > 0 {
+	if len(params)+len(texts) > 0 {
 		atOnce = sizesAtOnce
 	}
 	var sum int64
 	for from := 0; from < len(nums) && sum <= domain.MaxAnswerBytes; from += atOnce {
 		some := nums[from:min(len(nums), from+atOnce)]
-		sizes, err := iterationSizes(tx, some, params)
+		sizes, err := iterationSizes(tx, some, params, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -70,21 +83,24 @@ func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]i
 }
 
 // sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query if
-// parameters were requested. The number is small because SQLite reads most of a large parameter
-// to determine its size.
+// texts were requested. The number is small because SQLite reads most of a large text to determine its size.
 const sizesAtOnce = 16
 
 // iterationSizes returns the sizes of iterations in memory, by iteration number. Each size
-// includes the parameters with the given keys.
-func iterationSizes(tx *domain.Tx, nums []int64, keys []string) (map[int64]int64, error) {
+// includes the parameters and properties with the given keys.
+func iterationSizes(tx *domain.Tx, nums []int64, params, properties []string) (map[int64]int64, error) {
 	return sizes(tx, `SELECT
 			iteration.num,
 			octet_length(iteration.name) + octet_length(iteration.notes) + ? + coalesce((
 				SELECT sum(octet_length(parameter.key) + octet_length(parameter.value) + ?)
 				FROM json_each(?) AS wanted
-				JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = wanted.value), 0) AS size
+				JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = wanted.value), 0) + coalesce((
+				SELECT sum(octet_length(property.key) + octet_length(property.value) + ?)
+				FROM json_each(?) AS wanted
+				JOIN property ON property.iteration_num = iteration.num AND property.key = wanted.value), 0) AS size
 		FROM iteration
-		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, sqlite.JSON(keys), sqlite.JSON(nums))
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, sqlite.JSON(params),
+		textBytes, sqlite.JSON(properties), sqlite.JSON(nums))
 }
 
 // RecordSizes returns the sizes of iterations in memory, in bytes, by iteration number. Each size

@@ -9,15 +9,10 @@ import (
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/json"
+	"tracker/store/scalar"
 )
 
-// DefinitionPrefix begins the key of an iteration's property that defines how a metric is shown.
-// The rest of the key is the name of the metric. A rest that ends with an asterisk is a pattern
-// for all metrics whose names begin with the text before the asterisk. The value of the property
-// is a Definition in JSON.
-const DefinitionPrefix = "tracker.metric."
-
-// afterDefinitions is the smallest text after all texts that begin with DefinitionPrefix, because a
+// afterDefinitions is the smallest text after all texts that begin with scalar.DefinitionPrefix, because a
 // slash follows a full stop in Unicode.
 const afterDefinitions = "tracker.metric/"
 
@@ -27,6 +22,10 @@ const definingRuns = 20
 // maxDefinitions is the maximum number of definitions that are read at once.
 const maxDefinitions = 2000
 
+// SummaryMetrics begins the names of metrics that hold the numbers of a summary. They have one value
+// each, so charts omit them at first.
+const SummaryMetrics = "summary/"
+
 // Definition holds what a script has declared about a metric.
 type Definition struct {
 	StepMetric string    `json:"step_metric,omitzero"` // metric for the X axis of charts, "" for the step
@@ -34,7 +33,7 @@ type Definition struct {
 	Goal       goal.Goal `json:"goal,omitzero"`        // "" if unknown
 }
 
-// ParseDefinition parses the value of a property whose key begins with DefinitionPrefix.
+// ParseDefinition parses the value of a property whose key begins with scalar.DefinitionPrefix.
 func ParseDefinition(text string) (d Definition, err error) {
 	if err := json.Unmarshal([]byte(text), &d, json.RejectUnknownMembers(true)); err != nil {
 		return d, domain.Invalid("value", `A definition of a metric is an object with step_metric, hidden and goal, such as {"step_metric":"epoch"}.`)
@@ -51,13 +50,13 @@ func (d Definition) Property(pattern string) domain.Property {
 	if err != nil {
 		panic(err) // the type has only texts and a boolean
 	}
-	return domain.Property{Key: DefinitionPrefix + pattern, Value: string(text)}
+	return domain.Property{Key: scalar.DefinitionPrefix + pattern, Value: string(text)}
 }
 
 // checkDefinitions returns an error if a property is an invalid definition.
 func checkDefinitions(all []domain.Property) error {
 	for _, p := range all {
-		if strings.HasPrefix(p.Key, DefinitionPrefix) {
+		if strings.HasPrefix(p.Key, scalar.DefinitionPrefix) {
 			if _, err := ParseDefinition(p.Value); err != nil {
 				return err
 			}
@@ -86,6 +85,7 @@ func (all Definitions) Of(metric string) (d Definition) {
 	if d.StepMetric == metric {
 		d.StepMetric = ""
 	}
+	d.Hidden = d.Hidden || strings.HasPrefix(metric, SummaryMetrics)
 	return d
 }
 
@@ -138,13 +138,13 @@ func readDefinitions(tx *domain.Tx, nums string, args ...any) (Definitions, erro
 	err := EachText(tx, `SELECT iteration_num, key, value FROM (`+nums+`) AS n CROSS JOIN property ON iteration_num = n.num
 		WHERE key >= ? AND key < ? ORDER BY iteration_num DESC LIMIT ?`,
 		func(_ int64, key, value string) {
-			pattern := strings.TrimPrefix(key, DefinitionPrefix)
+			pattern := strings.TrimPrefix(key, scalar.DefinitionPrefix)
 			if _, known := all[pattern]; known {
 				return
 			}
 			if d, err := ParseDefinition(value); err == nil { // archives can contain any value
 				all[pattern] = d
 			}
-		}, slices.Concat(args, []any{DefinitionPrefix, afterDefinitions, maxDefinitions})...)
+		}, slices.Concat(args, []any{scalar.DefinitionPrefix, afterDefinitions, maxDefinitions})...)
 	return all, err
 }

@@ -8,6 +8,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 func TestDefinitionOf(t *testing.T) {
@@ -69,7 +70,7 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("the objective is %s", got)
 	}
 	for _, value := range []string{"", "[]", `{"step":"epoch"}`, `{"goal":"best"}`, `{"step_metric":1}`} {
-		p := domain.Property{Key: runs.DefinitionPrefix + "loss", Value: value}
+		p := domain.Property{Key: scalar.DefinitionPrefix + "loss", Value: value}
 		wantCode(t, b.Runs.SetProperties(ctx, domain.System, runs.IterationProperty, id, []domain.Property{p}), domain.CodeInvalidPayload)
 		wantCode(t, b.Runs.LogIteration(ctx, domain.System, id, runs.IterationLog{Properties: []domain.Property{p}}), domain.CodeInvalidPayload)
 	}

@@ -25,10 +25,11 @@ type Iteration struct {
 	StopRequestedBy   *string                `json:"stop_requested_by" db:"stop_requested_by"` // user name; nil for the command line, the default user or a deleted account
 	Tags              domain.Strings         `json:"tags" db:"tags"`
 
-	// Params and Metrics hold the requested columns of a listing. Params and Metrics are nil if
-	// no columns were requested. They omit columns without a value in the iteration.
-	Params  map[string]string       `json:"params,omitzero" db:"-"`
-	Metrics map[string]scalar.Value `json:"metrics,omitzero" db:"-"`
+	// Params, Metrics and Texts hold the requested columns of a listing. They are nil if no
+	// columns were requested. They omit columns without a value in the iteration.
+	Params  map[string]string             `json:"params,omitzero" db:"-"`
+	Metrics map[string]scalar.Value       `json:"metrics,omitzero" db:"-"`
+	Texts   map[string]scalar.SummaryText `json:"summary,omitempty" db:"-"` // texts of the summary
 
 	// Deleted reports whether the iteration or its container is in the trash.
 	Deleted bool `json:"-" db:"deleted"`

@@ -6,25 +6,27 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 
 	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/scalar"
 	"tracker/store/search"
 )
 
-// KeyQuery selects names of metrics and parameters.
+// KeyQuery selects names of metrics, parameters and texts of summaries.
 type KeyQuery struct {
 	domain.Page
 	Part    string          // substring of the name, ignoring case; "" matches all names
 	Pattern bool            // Part is a regular expression in the syntax of package regexp; case is ignored
-	Kind    *search.KeyKind // nil selects metrics and parameters
+	Kind    *search.KeyKind // nil selects all kinds
 }
 
 // Keys returns a page of the names of an experiment's metrics, followed by the names of its
-// parameters. Each kind of name is sorted alphabetically. The actor needs the right to read.
+// parameters and of the texts of its summaries. Each kind of name is sorted alphabetically. The actor needs the right to read.
 func (v *View) Keys(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	if q.Kind != nil {
-		if err := domain.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey); err != nil {
+		if err := domain.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey, search.SummaryKey); err != nil {
 			return domain.List[search.Key]{}, err
 		}
 	}
@@ -73,7 +75,7 @@ func (db *DB) Keys(ctx context.Context, actor domain.Actor, experimentID string,
 	return view(ctx, db, actor, func(v *View) (domain.List[search.Key], error) { return v.Keys(experimentID, q) })
 }
 
-// maxFoundValues is the maximum number of values returned by ParamValues and TagValues.
+// maxFoundValues is the maximum number of values returned by ParamValues, TextValues and TagValues.
 const maxFoundValues = 50
 
 // FoundValue is a value of a parameter or the text of a tag.
@@ -86,6 +88,13 @@ type FoundValue struct {
 // frequent value is first. The actor needs the right to read.
 func (v *View) ParamValues(experimentID, key, part string) ([]FoundValue, error) {
 	return v.values(experimentID, `parameter.value`, `JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = ?`, part, key)
+}
+
+// TextValues returns the values of a text of summaries that contain part, as ParamValues does for
+// a parameter.
+func (v *View) TextValues(experimentID, name, part string) ([]FoundValue, error) {
+	return v.values(experimentID, `property.value`, `JOIN property ON property.iteration_num = iteration.num AND property.key = ?`,
+		part, scalar.SummaryPrefix+name)
 }
 
 // TagValues returns the tags of iterations that contain part, as ParamValues does for a
@@ -117,17 +126,34 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
-	err = v.tx.Select(&keys, `
+	return v.varying(experimentID, newest, `key`, `parameter`, `TRUE`)
+}
+
+// VaryingTexts returns the names of the texts of summaries that vary among the newest iterations, as
+// VaryingParams does for parameters.
+func (v *View) VaryingTexts(experimentID string, newest int) (names []string, err error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return nil, err
+	}
+	return v.varying(experimentID, newest, `substr(key, `+strconv.Itoa(len(scalar.SummaryPrefix)+1)+`)`, `property`,
+		`key > ? AND key < ?`, scalar.SummaryPrefix, scalar.AfterSummary)
+}
+
+// varying returns the names in a table that vary among the newest iterations. column is the name,
+// and where selects the rows.
+func (v *View) varying(experimentID string, newest int, column, table, where string, args ...any) (names []string, err error) {
+	err = v.tx.Select(&names, `
 		WITH newest AS MATERIALIZED (
 			SELECT num FROM iteration WHERE experiment_id = ? AND deleted_date IS NULL ORDER BY num DESC LIMIT ?
 		)
-		SELECT key
+		SELECT `+column+`
 		FROM newest
-		JOIN parameter ON parameter.iteration_num = newest.num
+		JOIN `+table+` ON `+table+`.iteration_num = newest.num
+		WHERE `+where+`
 		GROUP BY key
 		HAVING min(value) <> max(value) OR (SELECT count(*) FROM newest) = 1
-		ORDER BY count(*) DESC, key`, experimentID, newest)
-	return keys, err
+		ORDER BY count(*) DESC, key`, append([]any{experimentID, newest}, args...)...)
+	return names, err
 }
 
 // UnknownNames returns the names in a filter that no iteration of the experiment has. The

@@ -5,6 +5,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/registry"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -43,7 +44,8 @@ func (db *DB) Properties(ctx context.Context, actor domain.Actor, kind PropertyK
 
 // SetProperties sets properties of a record. If it returns an error, it has set none of them.
 // If a key is given twice, the last value is stored. The actor needs the right to create.
-// Replacing a different value also requires the right to update.
+// Replacing a different value also requires the right to update,
+// except for a text in the summary of a running iteration.
 func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, all []domain.Property) error {
 	if err := domain.FirstError(domain.CheckProperties(all), checkDefinitions(all)); err != nil {
 		return err
@@ -82,7 +84,11 @@ func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id st
 		return domain.PropertyOwner{ProjectID: e.ProjectID, Column: "experiment_id", Key: id}, err
 	case IterationProperty:
 		it, err := tx.AllowIteration(actor, id, want)
-		return it.Properties(), err
+		owner := it.Properties()
+		if !it.Ended() {
+			owner.Replaceable = scalar.SummaryPrefix // a running iteration logs its summary
+		}
+		return owner, err
 	case ModelProperty:
 		m, err := registry.AllowModel(tx, actor, id, want)
 		return domain.PropertyOwner{ProjectID: m.ProjectID, Column: "model_id", Key: id}, err

@@ -91,14 +91,8 @@ func iterations(tx *domain.Tx, experimentID string, s listing, p domain.Page) (d
 	if len(h.Nums) == 0 {
 		return l, nil
 	}
-	var params []string
-	for _, c := range s.columns {
-		if c.Field == filter.Param {
-			params = append(params, c.Name)
-		}
-	}
 	l.Data, err = domain.WithinLimit(tx, domain.SlowRead(tx, "columns"), func() ([]Iteration, error) {
-		nums, err := takeIterations(tx, h.Nums, params, s.cut)
+		nums, err := takeIterations(tx, h.Nums, s.columns, s.cut)
 		if err != nil {
 			return []Iteration{}, err
 		}
@@ -167,17 +161,23 @@ func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 	return in
 }
 
-// embed sets Params and Metrics of the iterations in data. at maps the row number of an
+// embed sets Params, Metrics and Texts of the iterations in data. at maps the row number of an
 // iteration to its index in data.
 func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.Column) error {
 	if columns == nil {
 		return nil
 	}
 	for i := range data {
-		data[i].Params, data[i].Metrics = map[string]string{}, map[string]scalar.Value{}
+		data[i].Params, data[i].Metrics, data[i].Texts = map[string]string{}, map[string]scalar.Value{}, map[string]scalar.SummaryText{}
 	}
 	return search.Columns(tx.Points(), slices.Collect(maps.Keys(at)), columns,
-		func(num int64, key, value string) { data[at[num]].Params[key] = value },
+		func(num int64, of filter.Field, name, value string) {
+			if of == filter.Summary {
+				data[at[num]].Texts[name] = scalar.SummaryText(value)
+			} else {
+				data[at[num]].Params[name] = value
+			}
+		},
 		func(num int64, label string, value scalar.Value) { data[at[num]].Metrics[label] = value })
 }
 

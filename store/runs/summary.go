@@ -7,21 +7,24 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/points"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
-// Summary holds the metric statistics, the parameters and the tags of an iteration.
+// Summary holds the metric statistics, the parameters, the tags and the texts of an iteration.
 type Summary struct {
 	IterationID string                    `json:"iteration_id"`
 	Metrics     map[string]points.Summary `json:"metrics"` // by key
 	Params      map[string]string         `json:"params"`  // by key
 	Tags        domain.Strings            `json:"tags"`    // sorted
+	// Texts holds the values of the summary that are not numbers, by name. Only Summary sets it.
+	Texts map[string]scalar.SummaryText `json:"texts,omitempty"`
 	// Definitions holds the definitions that apply to metrics, by key. Only Summary sets it.
 	Definitions map[string]Definition `json:"definitions,omitzero"`
 }
 
-// Summary returns the metric statistics, the parameters, the tags and the definitions of an
-// iteration. The actor needs the right to read.
+// Summary returns the metric statistics, the parameters, the tags, the texts and the definitions of
+// an iteration. The actor needs the right to read.
 func (v *View) Summary(iterationID string) (Summary, error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
@@ -29,6 +32,9 @@ func (v *View) Summary(iterationID string) (Summary, error) {
 	}
 	all, err := summaries(v.tx, []domain.IterationState{it})
 	if err != nil {
+		return Summary{}, err
+	}
+	if all[0].Texts, err = readTexts(v.tx, it.Num); err != nil {
 		return Summary{}, err
 	}
 	defined, err := readDefinitions(v.tx, `SELECT ? AS num`, it.Num)

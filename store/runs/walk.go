@@ -87,7 +87,7 @@ func (v *View) findIterations(experimentID string, q parsed[listing]) ([]int64, 
 // Column is a parameter or metric that a listing includes in each iteration.
 type Column struct {
 	Kind search.KeyKind
-	Name string // key in Iteration.Params or Iteration.Metrics
+	Name string // key in Iteration.Params, Iteration.Metrics or Iteration.Texts
 	Text string // name of the column in the search language
 }
 
@@ -99,9 +99,10 @@ func Columns(text string) ([]Column, error) {
 	}
 	var all []Column
 	for _, c := range columns {
-		column := Column{search.MetricKey, c.Label, filter.MetricName(c.Name) + "." + c.Stat}
-		if c.Field == filter.Param {
-			column.Kind, column.Text = search.ParamKey, filter.ParamName(c.Name)
+		kind := search.KindOf(c.Field)
+		column := Column{kind, c.Label, search.Key{Kind: kind, Key: c.Name}.Column()}
+		if c.Field == filter.Metric {
+			column.Text += "." + c.Stat
 		}
 		all = append(all, column)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tracker/store/filter"
-	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
@@ -118,30 +117,28 @@ func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where
 	return statement, nil
 }
 
-// Columns reads the values of columns in the given iterations. It calls param with the name and
-// value of each parameter, and metric with the column label and value of each metric.
+// Columns reads the values of columns in the given iterations. It calls text with the field, the name
+// and the value of each parameter and of each text of the summary. It calls metric with the column
+// label and value of each metric.
 func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
-	param func(num int64, key, value string), metric func(num int64, label string, value scalar.Value)) error {
-	var params []string
+	text func(num int64, of filter.Field, name, value string), metric func(num int64, label string, value scalar.Value)) error {
+	names := map[filter.Field][]string{}
 	metrics := map[string][]filter.Column{} // columns by metric key
 	for _, c := range columns {
-		if c.Field == filter.Param {
-			params = append(params, c.Name)
+		if of, ok := texts[c.Field]; ok {
+			names[c.Field] = append(names[c.Field], of.prefix+c.Name)
 		} else {
 			metrics[c.Name] = append(metrics[c.Name], c)
 		}
 	}
-	if len(params) > 0 {
-		keys, err := json.Marshal(params)
-		if err != nil {
-			return err
-		}
-		err = tx.EachRow(`SELECT iteration_num, key, value FROM parameter
+	for field, keys := range names {
+		of := texts[field]
+		err := tx.EachRow(`SELECT iteration_num, key, value FROM `+of.table+`
 			WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
 			func(row []driver.Value) error {
-				param(row[0].(int64), row[1].(string), row[2].(string))
+				text(row[0].(int64), field, row[1].(string)[len(of.prefix):], row[2].(string))
 				return nil
-			}, sqlite.JSON(nums), string(keys))
+			}, sqlite.JSON(nums), sqlite.JSON(keys))
 		if err != nil {
 			return err
 		}
@@ -149,14 +146,14 @@ func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	if len(metrics) == 0 {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(metrics))
-	late, err := lateIn(tx, nums, names)
+	keys := slices.Sorted(maps.Keys(metrics))
+	late, err := lateIn(tx, nums, keys)
 	if err != nil {
 		return err
 	}
 	rows, err := tx.Rows(`SELECT iteration_num, key, count, last, min, max, `+points.MeanSQL+` FROM series
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
-		sqlite.JSON(nums), sqlite.JSON(names))
+		sqlite.JSON(nums), sqlite.JSON(keys))
 	return sqlite.Each(rows, err, func() error {
 		var k metricKey
 		var count int64

@@ -61,7 +61,7 @@ func NewCopies(db *sqlite.DB, now func() time.Time, log *slog.Logger) *Copies {
 	return &Copies{db: db, now: now, log: log, asked: make(chan Metric, 16)}
 }
 
-// known is a parameter or metric that at least one iteration of an experiment has.
+// known is a named value that at least one iteration of an experiment has.
 type known struct {
 	ExperimentID string `db:"experiment_id"`
 	Kind         string `db:"kind"`
@@ -84,14 +84,11 @@ func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.
 			(SELECT id FROM search_key WHERE search_key.key = experiment_key.key) AS search_key
 		FROM experiment_key
 		WHERE experiment_id IN (SELECT value FROM json_each(?))
-		AND kind IN ('metric', 'param')
+		AND kind IN ('metric', 'param', 'summary')
 		AND key IN (SELECT value FROM json_each(?))`, sqlite.JSON(experimentIDs), sqlite.JSON(names))
 	all := map[filter.Key]known{}
 	for _, f := range found {
-		k := filter.Key{Field: filter.Param, Name: f.Key}
-		if f.Kind == `metric` {
-			k.Field = filter.Metric
-		}
+		k := filter.Key{Field: KeyKind(f.Kind).Field(), Name: f.Key}
 		all[k] = f
 		if k.Field == filter.Metric && slices.Contains(keys, k) {
 			select {

@@ -7,16 +7,17 @@ import (
 
 	"tracker/store/filter"
 	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // value returns the SQL expression of a field. The expression is NULL if the iteration does not
 // have the field, and for NaN. For tags, the value is the first tag in alphabetical order.
 func (j *joins) value(r filter.Ref) string {
-	if j.columns != nil && r.Field != filter.Property {
+	if _, there := texts[r.Field]; j.columns != nil && !there {
 		return j.columns[r.Field]
 	}
 	switch r.Field {
-	case filter.Param, filter.Property:
+	case filter.Param, filter.Property, filter.Summary:
 		return `p` + strconv.Itoa(j.number(r.Key)) + `.value`
 	case filter.Metric:
 		return j.metric(r)
@@ -50,8 +51,12 @@ func (j *joins) value(r filter.Ref) string {
 	return `iteration.id`
 }
 
-// textTables holds the table name of each field whose values are stored by key.
-var textTables = map[filter.Field]string{filter.Param: "parameter", filter.Property: "property"}
+// texts holds, for each field whose values are stored by key, the table and the prefix of the keys.
+var texts = map[filter.Field]struct{ table, prefix string }{
+	filter.Param:    {"parameter", ""},
+	filter.Property: {"property", ""},
+	filter.Summary:  {"property", scalar.SummaryPrefix},
+}
 
 // snapshotText returns the SQL expression of a column of the iteration's row in the snapshot
 // table. The expression is NULL if the column is empty.
@@ -191,7 +196,7 @@ func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 		switch {
 		case r.Field == filter.Status && v.Text == filter.Lost:
 			lost = true
-		case r.Field == filter.Param && v.IsNumber:
+		case r.Field.Mixed() && v.IsNumber:
 			numbers = append(numbers, v.Text)
 		case math.IsNaN(v.Number):
 			nan = true
@@ -216,7 +221,7 @@ func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 // less writes the condition that the value of r and v are in the order op: <, <=, > or >=.
 func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	value := j.value(r)
-	if r.Field == filter.Param && v.IsNumber {
+	if r.Field.Mixed() && v.IsNumber {
 		q.Add(`iif(`+isNumber(value)+`, CAST(`+value+` AS NUMERIC) `+op+` CAST(? AS NUMERIC), `+
 			value+` `+op+` ?)`, v.Text, v.Text)
 		return
@@ -299,7 +304,7 @@ func (j *joins) order(r filter.Ref, descending bool) []term {
 	switch {
 	case r.Field == filter.Param && r.Stat == filter.AsText, r.Field == filter.Property:
 		return []term{{`substr(` + value + `, 1, ` + sortedCharacters + `)`, descending}}
-	case r.Field == filter.Param:
+	case r.Field.Mixed():
 		return []term{
 			{`CASE WHEN ` + isNumber(value) + ` THEN 0 WHEN ` + value + ` IS NOT NULL THEN 1 ELSE 2 END`, false},
 			{`iif(` + isNumber(value) + `, CAST(` + value + ` AS NUMERIC), substr(` + value + `, 1, ` + sortedCharacters + `))`, descending},

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxJoined is the maximum number of parameters and metrics in one statement. SQLite joins
+	// maxJoined is the maximum number of named values in one statement. SQLite joins
 	// at most 64 tables, and each metric needs two.
 	maxJoined = 31
 	// groupedCharacters is the number of leading characters of a value that grouping compares.
@@ -79,7 +79,7 @@ func (s *Snapshot) groups(experimentID string, l *Groups, q GroupQuery, metrics 
 	hit, keys, order := []string{}, []string{}, []string{}
 	for i, r := range q.By {
 		value, key := `grouped_tag.value`, `g`+strconv.Itoa(i)
-		if r.Field == filter.Param {
+		if r.Field.Mixed() {
 			value = j.value(r)
 		}
 		hit = append(hit, `substr(`+value+`, 1, `+groupedCharacters+`) AS `+key)
@@ -211,7 +211,7 @@ func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns,
 			over(j.value(k.Ref), `avg`, k.Descending)
 		case f.Type() == filter.TimeType:
 			over(j.value(k.Ref), newest, k.Descending)
-		case f == filter.Param, f == filter.Tag, f == filter.Name:
+		case f.Mixed(), f == filter.Tag, f == filter.Name:
 			for i, r := range by {
 				if k.Field == filter.Name || r.Field == k.Field && r.Name == k.Name {
 					order = append(order, textOrder(`g`+strconv.Itoa(i), k.Descending)...)
@@ -226,7 +226,7 @@ func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns,
 func (j *joins) within(q *SQL, by []filter.Ref, values []*string) {
 	for i, r := range by {
 		switch {
-		case r.Field == filter.Param:
+		case r.Field.Mixed():
 			q.Add(` AND substr(`+j.value(r)+`, 1, `+groupedCharacters+`) IS ?`, values[i])
 		case values[i] == nil:
 			q.Add(` AND NOT EXISTS (SELECT 1 FROM tag WHERE tag.iteration_num = iteration.num)`)

@@ -86,8 +86,11 @@ func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 				copies = *known.SearchKey << searchKeyShift
 			}
 		}
-		if table := textTables[k.Field]; table != "" {
-			q.Add(` LEFT JOIN `+table+` AS p`+i+
+		if of, ok := texts[k.Field]; ok {
+			if name != nil {
+				name = of.prefix + k.Name
+			}
+			q.Add(` LEFT JOIN `+of.table+` AS p`+i+
 				` ON p`+i+`.iteration_num = iteration.num AND p`+i+`.key = ?`, name)
 			continue
 		}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 
 	"tracker/store/filter"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -17,21 +19,48 @@ type KeyKind string
 
 // The kinds of keys.
 const (
-	MetricKey KeyKind = "metric"
-	ParamKey  KeyKind = "param"
+	MetricKey  KeyKind = "metric"
+	ParamKey   KeyKind = "param"
+	SummaryKey KeyKind = "summary" // text, boolean or list in the summary
 )
 
-// Key is the name of a parameter or metric of an experiment.
+// Field returns the field of the filter language for keys of kind k.
+func (k KeyKind) Field() filter.Field {
+	switch k {
+	case MetricKey:
+		return filter.Metric
+	case SummaryKey:
+		return filter.Summary
+	}
+	return filter.Param
+}
+
+// KindOf returns the kind of keys of a field. It returns ParamKey for fields without such a kind.
+func KindOf(f filter.Field) KeyKind {
+	switch f {
+	case filter.Metric:
+		return MetricKey
+	case filter.Summary:
+		return SummaryKey
+	}
+	return ParamKey
+}
+
+// Key is a name that iterations of an experiment use for a metric, a parameter or a text of the
+// summary.
 type Key struct {
 	Kind       KeyKind `json:"kind" db:"kind"`
 	Key        string  `json:"key" db:"key"`
-	Iterations int     `json:"iterations" db:"iterations"` // number of iterations with this parameter or metric
+	Iterations int     `json:"iterations" db:"iterations"` // number of iterations with this name
 }
 
 // Column returns the key's name in the filter language.
 func (k Key) Column() string {
-	if k.Kind == ParamKey {
+	switch k.Kind {
+	case ParamKey:
 		return filter.ParamName(k.Key)
+	case SummaryKey:
+		return filter.SummaryName(k.Key)
 	}
 	return filter.MetricName(k.Key)
 }
@@ -40,7 +69,7 @@ func (k Key) Column() string {
 const maxMatched = 100_000
 
 // MatchingKeys calls fn with each key of an experiment that matches pattern, sorted by kind and
-// then by name. If kind is not nil, it omits keys of the other kind.
+// then by name. If kind is not nil, it omits keys of other kinds.
 func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *regexp.Regexp, fn func(Key)) error {
 	rows, err := tx.Rows(`SELECT kind, key, iterations FROM experiment_key
 		WHERE experiment_id = ?1 AND (?2 IS NULL OR kind = ?2)
@@ -57,11 +86,11 @@ func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *re
 	})
 }
 
-// Unknown is a parameter or metric that a filter names but no iteration of the experiment has.
+// Unknown is a name in a filter that no iteration of the experiment has.
 type Unknown struct {
 	Kind KeyKind `json:"kind"`
 	Key  string  `json:"key"`
-	Near []Key   `json:"near"` // similar keys of either kind, most similar first
+	Near []Key   `json:"near"` // similar keys of any kind, most similar first
 }
 
 const (
@@ -78,10 +107,10 @@ const (
 func UnknownKeys(tx *sqlite.Tx, experimentID string, keys []filter.Key) ([]Unknown, error) {
 	var all []Unknown
 	for _, k := range keys {
-		u := Unknown{Kind: MetricKey, Key: k.Name}
-		if k.Field == filter.Param {
-			u.Kind = ParamKey
+		if k.Field == filter.Property {
+			continue
 		}
+		u := Unknown{Kind: KindOf(k.Field), Key: k.Name}
 		var there bool
 		err := tx.Row(`SELECT EXISTS (SELECT 1 FROM experiment_key WHERE experiment_id = ? AND kind = ? AND key = ?)`,
 			experimentID, u.Kind, u.Key).Scan(&there)
@@ -160,7 +189,7 @@ func unlike(wanted, name string, work *int) (int, bool) {
 
 // countedKeys selects the correct rows of the experiment_key table. It ignores iterations whose
 // experiment does not exist, because a recount can't repair such iterations.
-const countedKeys = `
+var countedKeys = `
 	SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
 	FROM series
 	JOIN iteration ON iteration.num = series.iteration_num AND iteration.deleted_date IS NULL
@@ -171,7 +200,17 @@ const countedKeys = `
 	FROM parameter
 	JOIN iteration ON iteration.num = parameter.iteration_num AND iteration.deleted_date IS NULL
 	JOIN experiment ON experiment.id = iteration.experiment_id
+	GROUP BY 1, 3
+	UNION ALL
+	SELECT experiment.id, 'summary', substr(key, ` + afterPrefix + `), count(*)
+	FROM property
+	JOIN iteration ON iteration.num = property.iteration_num AND iteration.deleted_date IS NULL
+	JOIN experiment ON experiment.id = iteration.experiment_id
+	WHERE key > '` + scalar.SummaryPrefix + `' AND key < '` + scalar.AfterSummary + `'
 	GROUP BY 1, 3`
+
+// afterPrefix is the position of the first character after scalar.SummaryPrefix, counted from 1.
+var afterPrefix = strconv.Itoa(len(scalar.SummaryPrefix) + 1)
 
 // WrongKeys returns the number of differences between the experiment_key table and a recount. A
 // name with a wrong count is two differences.

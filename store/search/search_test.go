@@ -366,7 +366,7 @@ func TestSearchRefusesMistakes(t *testing.T) {
 	}{
 		{runs.IterationQuery{Filter: "param.lr = "}, "filter", "filter is wrong at character 12: write a number, or a text in quotes, here."},
 		{runs.IterationQuery{Sort: "created,"}, "sort", "sort is wrong at character 9: write param.NAME"},
-		{runs.IterationQuery{Columns: "param.lr, name"}, "columns", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
+		{runs.IterationQuery{Columns: "param.lr, name"}, "columns", "columns is wrong at character 11: a column is param.NAME, metric.NAME or summary.NAME"},
 		{runs.IterationQuery{Group: &runs.Grouped{By: "name"}}, "group", "group is wrong at character 1: runs are grouped by"},
 		{runs.IterationQuery{Group: &runs.Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values; give one value for each name."},
 	} {

@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"tracker/store/scalar"
 )
 
 // RunWriter collects the data of a run in a batch. Flush, End and Artifact write the batch. A
@@ -18,7 +22,8 @@ type RunWriter struct {
 	path   string // location of the run, for messages about losses
 	batch  *Batch
 	series map[string]*Series
-	names  map[string]string // maps keys of the source to keys that the store accepts
+	names  map[string]string             // maps keys of the source to keys that the store accepts
+	texts  map[string]scalar.SummaryText // last texts by key; End adds them
 	queued bool
 	known  bool // whether the run exists in the sink
 	failed bool // whether the sink has rejected the run
@@ -128,6 +133,28 @@ func (w *RunWriter) Property(key, value string) {
 	w.add(0, len(key)+len(value))
 }
 
+// maxTexts is the maximum number of texts in the summary of a run.
+const maxTexts = 1000
+
+// Text sets a text in the summary of the run, given as JSON. The last call for a key determines the
+// text; null has no effect. Text returns false, without an effect, if the value is a number, an object, a long list or
+// invalid, and if the run has too many texts.
+func (w *RunWriter) Text(key, value string) bool {
+	if value == "null" {
+		return true
+	}
+	t, ok := scalar.SummaryTextOf(value)
+	t = t.Cut()
+	if _, known := w.texts[key]; !ok || len(t) > scalar.MaxTextBytes || !known && len(w.texts) == maxTexts {
+		return false
+	}
+	if w.texts == nil {
+		w.texts = map[string]scalar.SummaryText{}
+	}
+	w.texts[strings.Clone(key)] = t
+	return true
+}
+
 // Dataset adds a dataset that the run used. A dataset without a name or digest is recorded as a
 // loss.
 func (w *RunWriter) Dataset(d Dataset) {
@@ -233,6 +260,9 @@ func (w *RunWriter) Flush(ctx context.Context) error { return w.im.flush(ctx) }
 // End queues the last batch of the run. If the run has ended, this batch sets the run's status.
 // End writes the queued batches only if there is enough data.
 func (w *RunWriter) End(ctx context.Context) error {
+	for _, key := range slices.Sorted(maps.Keys(w.texts)) {
+		w.Property(scalar.SummaryPrefix+key, string(w.texts[key]))
+	}
 	w.batch.End = w.batch.Run.Status != Running
 	w.add(0, 0)
 	if w.Full() || len(w.im.queue) >= batchRuns {

@@ -40,6 +40,18 @@ func (v *View) RunOf(id string) (Run, error) {
 	return wandbRun(v.tx, it.IterationRef)
 }
 
+// IDOf returns the id that a W&B client uses for an iteration, or "" for an iteration of another
+// client. The actor needs the right to read.
+func (v *View) IDOf(id string) (string, error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
+	if err != nil {
+		return "", err
+	}
+	var name string
+	err = v.tx.Row(`SELECT coalesce((SELECT name FROM wandb_run WHERE iteration_num = ?), '')`, it.Num).Scan(&name)
+	return name, err
+}
+
 // Project returns the id of the project with the given name or id. It returns NOT_FOUND if no
 // project matches. If several projects match, it prefers a project in which the actor may create,
 // then a project that the actor may read, then the oldest project.

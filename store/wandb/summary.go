@@ -8,11 +8,13 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
 
-// SetSummary stores the summary of a run. A number in the summary becomes a point if no metric has
+// SetSummary stores the summary of a run. Strings, booleans and lists become texts. A number in the summary becomes a point if no metric has
 // its name. If a metric with this name has a different last value, the number becomes a point only
 // if final is true, that is, if the run has ended, because the summary of a running run can be
 // older than its metrics.
@@ -29,6 +31,9 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if err != nil {
 		r.Lose("A summary that is not a JSON object was left out.")
 		return nil
+	}
+	if err := tx.setTexts(num, r, members); err != nil {
+		return err
 	}
 	r.Summary = summary
 	at := tx.Now
@@ -49,7 +54,7 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 		if format.Hidden(m.Key) {
 			continue
 		}
-		format.Leaves(m.Key, m.Value, func(key string, _ []string, x Value) {
+		format.SummaryLeaves(m.Key, m.Value, func(key string, _ []string, x Value) {
 			metric := last[transfer.FitName(key)]
 			own := transfer.FitName(SummaryPrefix + key)
 			if metric != nil && (!final || sameNumber(metric.Value, x)) {
@@ -69,6 +74,43 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	}
 	if err == nil {
 		_, err = tx.Put(num, samples)
+	}
+	return err
+}
+
+// setTexts stores the strings, booleans and lists in a summary. It removes texts
+// that only the former summary of r contains. Strings are cut after scalar.MaxTextBytes.
+func (tx Tx) setTexts(num int64, r *Run, summary []format.Member) error {
+	texts := func(members []format.Member) map[string]scalar.SummaryText {
+		all := map[string]scalar.SummaryText{}
+		for _, m := range members {
+			if format.Hidden(m.Key) {
+				continue
+			}
+			format.SummaryLeaves(m.Key, m.Value, func(string, []string, Value) {}, func(key, value string) {
+				if t, ok := scalar.SummaryTextOf(value); ok && len(all) < runs.MaxTexts {
+					all[transfer.FitName(key)] = t.Cut()
+				}
+			})
+		}
+		return all
+	}
+	before, err := format.Members(r.Summary)
+	if err != nil {
+		return err
+	}
+	old, set := texts(before), texts(summary)
+	var remove []string
+	for name, t := range old {
+		if set[name] == t {
+			delete(set, name)
+		} else if _, kept := set[name]; !kept {
+			remove = append(remove, name)
+		}
+	}
+	omitted, err := runs.SetTexts(tx.Tx.Tx, num, set, remove)
+	for _, name := range omitted {
+		r.Lose("The value %s of the summary can't be searched, because it or its name is too long.", scalar.Quote(name))
 	}
 	return err
 }

@@ -24,6 +24,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/runs"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 )
@@ -131,8 +132,8 @@ const (
 
 // Prefixes of metric names.
 const (
-	SystemPrefix  = "system/"  // system metrics
-	SummaryPrefix = "summary/" // summary values that differ from the last value of a metric
+	SystemPrefix  = "system/"           // system metrics
+	SummaryPrefix = runs.SummaryMetrics // summary values that differ from the last value of a metric
 )
 
 // Lose adds a message about truncated or omitted data to a.Lost.

@@ -11,10 +11,10 @@ type Cell struct {
 	Number bool
 }
 
-// Cells returns the run's parameters and metrics that columns selects.
+// Cells returns the run's parameters, metrics and texts that columns selects.
 func Cells(i runs.Iteration, columns []runs.Column) (cells []Cell) {
 	for _, c := range columns {
-		cell := Cell{Text: Line(i.Params[c.Name], 60)}
+		cell := Cell{Text: Line(Text(i, c), 60)}
 		if c.Kind == search.MetricKey {
 			cell = Cell{Number: true}
 			if value, ok := i.Metrics[c.Name]; ok {
@@ -24,4 +24,12 @@ func Cells(i runs.Iteration, columns []runs.Column) (cells []Cell) {
 		cells = append(cells, cell)
 	}
 	return cells
+}
+
+// Text returns the run's parameter or text of the summary that a column selects.
+func Text(i runs.Iteration, c runs.Column) string {
+	if c.Kind == search.SummaryKey {
+		return string(i.Texts[c.Name])
+	}
+	return i.Params[c.Name]
 }

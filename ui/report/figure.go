@@ -136,7 +136,7 @@ func (f *figure) find(db *store.View, experimentID, sort string) error {
 			switch {
 			case v != nil:
 				names = append(names, *v)
-			case by[i].Field == filter.Param:
+			case by[i].Field.Mixed():
 				names = append(names, "no "+by[i].Name)
 			default:
 				names = append(names, "no tag")

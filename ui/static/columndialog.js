@@ -18,8 +18,8 @@ export function openColumnDialog(experiment, state, table) {
   const search = el('input', {
     type: 'search',
     name: 'key',
-    placeholder: 'Search parameters and metrics',
-    'aria-label': 'Search parameters and metrics',
+    placeholder: 'Search names',
+    'aria-label': 'Search parameters, metrics and texts',
     'data-testid': 'column-search',
   });
   const set = (all) => {
@@ -109,7 +109,7 @@ export function openColumnDialog(experiment, state, table) {
         set(i < 0 ? [...table.columns, column] : table.columns.filter((_, o) => o !== i));
       } });
       return el('li', {}, el('label', {}, box, isolated(k.key, 'name'),
-        el('span', { class: 'count' }, `${k.kind === 'param' ? 'parameter' : 'metric'} of ${count(k.iterations)}`)));
+        el('span', { class: 'count' }, `${columns.kindNames[k.kind]} of ${count(k.iterations)}`)));
     });
     if (keys.total > keys.data.length)
       rows.push(

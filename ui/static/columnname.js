@@ -4,8 +4,11 @@ export const statistics = ['last', 'min', 'max', 'mean', 'count'];
 
 const bareName = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
 const statisticSuffix = /\.(last|min|max|mean|count)$/i;
-const columnPattern =
-  /\s*(param|metric)\.(?:`((?:[^`]|``)+)`|([A-Za-z_][A-Za-z0-9_./-]*))(?:\.(last|min|max|mean|count))?\s*(?:,|$)/iy;
+const columnPattern = new RegExp(
+  '\\s*(param|metric|summary)\\.(?:`((?:[^`]|``)+)`|([A-Za-z_][A-Za-z0-9_./-]*))' +
+    '(?:\\.(last|min|max|mean|count))?\\s*(?:,|$)',
+  'iy'
+);
 
 /**
  * parseColumns parses a list of columns such as "param.lr, metric.loss.min". It stops at the first invalid
@@ -37,12 +40,16 @@ export function formatColumn({ kind, key, stat }) {
   return `${kind}.${plain ? key : `\`${key.replaceAll('`', '``')}\``}${stat ? `.${stat}` : ''}`;
 }
 
+/** kindNames holds the words for the kinds of columns. */
+export const kindNames = { param: 'parameter', metric: 'metric', summary: 'text of the summary' };
+
 /** ownValue returns object[key] if key is an own property. A metric can be called "constructor". */
 export const ownValue = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
 
 /** columnValue returns a run's value in a column, or undefined if the run has none. */
 export function columnValue(run, { kind, key, stat }) {
   if (kind === 'param') return ownValue(run.params, key);
+  if (kind === 'summary') return ownValue(run.summary, key);
   if (stat) return ownValue(run.metrics, `${key}.${stat}`);
   return ownValue(run.metrics, statisticSuffix.test(key) ? `\`${key.replaceAll('`', '``')}\`` : key);
 }

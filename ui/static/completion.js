@@ -8,6 +8,7 @@ import { debounce } from './timing.js';
 const fields = [
   ['param.', 'a parameter'],
   ['metric.', 'a metric'],
+  ['summary.', 'a text of the summary'],
   ['tag', ''],
   ['name', ''],
   ['status', ''],
@@ -28,7 +29,7 @@ const times = [
 const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
 // This expression matches text after which the value of a parameter or a tag is expected.
 const beforeValue = new RegExp(
-  '(?:(?:\\bparam\\.|(?<![\\p{L}\\p{N}_./-]))(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*)))' +
+  '(?:(?:\\b(param|summary)\\.|(?<![\\p{L}\\p{N}_./-]))(?:`((?:[^`]|``)+)`|([\\p{L}_][\\p{L}\\p{N}_./-]*)))' +
     '\\s*(?:!?=|~|contains|in\\s*\\((?:[^()]*,)?)\\s*$',
   'iu'
 );
@@ -62,11 +63,12 @@ export function wordAtCursor(text) {
   const value = beforeValue.exec(before);
   if (/\b(created|ended|last_seen)\s*[<>]=?\s*$/i.test(before)) return isText ? null : { start, word, time: true };
   if (value) {
-    const name = value[1]?.replaceAll('``', '`') ?? value[2].replace(/^param\./i, '');
+    const kind = value[1]?.toLowerCase() ?? 'param';
+    const name = value[2]?.replaceAll('``', '`') ?? value[3];
     return {
       start,
       word: word.replace(/^['"]/, ''),
-      value: /^tag$/i.test(name) && !value[1] ? { tag: true } : { param: name },
+      value: /^tag$/i.test(name) && !value[1] && !value[2] ? { tag: true } : { [kind]: name },
     };
   }
   return !isText && /(^|\(|\b(and|or|not))\s*$/i.test(before) ? { start, word } : null;
@@ -85,7 +87,7 @@ const quoteValue = (value) =>
 async function completions({ word, status, time, value }, experiment) {
   const lower = word.toLowerCase();
   if (value) {
-    const { values } = await fetchData(`experiment/${experiment}/values`, { query: { param: value.param, q: word } });
+    const { values } = await fetchData(`experiment/${experiment}/values`, { query: { ...value, q: word } });
     return values.map((v) => ({ text: quoteValue(v.value), label: v.value, hint: `of ${count(v.iterations)}` }));
   }
   if (time)
@@ -93,7 +95,7 @@ async function completions({ word, status, time, value }, experiment) {
       .filter(([text]) => text.startsWith(lower))
       .map(([text, hint]) => ({ text, label: text, hint }));
   if (status) return statuses.filter((s) => s.startsWith(lower)).map((s) => ({ text: `'${s}'`, label: s }));
-  const [, kind, rest] = /^(?:(param|metric)\.)?(.*)$/is.exec(word);
+  const [, kind, rest] = /^(?:(param|metric|summary)\.)?(.*)$/is.exec(word);
   const plain = fields
     .filter(([name]) => !kind && name.startsWith(lower))
     .map(([name, hint]) => ({ text: name, label: name, hint }));

@@ -38,7 +38,16 @@ export function fillTableBar(bar, state, { experiment, ...rights }, item) {
     const id = (key) => columns.formatColumn({ kind: 'param', key });
     const all = found.keys
       .filter((key) => key.toLowerCase().includes(q.toLowerCase()))
-      .map((key) => ({ id: id(key), name: key, hint: 'parameter' }));
+      .map((key) => ({ id: id(key), name: key, hint: 'parameter' }))
+      .concat(
+        found.texts
+          .filter((key) => key.toLowerCase().includes(q.toLowerCase()))
+          .map((key) => ({
+            id: columns.formatColumn({ kind: 'summary', key }),
+            name: key,
+            hint: columns.kindNames.summary,
+          }))
+      );
     const others = found.keys.filter((key) => !found.repeats.includes(key));
     if (!q && there.size === 0 && others.length > 1 && others.length < found.keys.length && others.length <= mostNames)
       all.unshift({ id: '', all: others.map(id), name: 'All but seed', hint: others.join(', ') });

@@ -20,7 +20,7 @@ const padding = 26; // horizontal padding of a cell in pixels
 const boldFactor = 1.15; // the best value is bold, which is wider
 const arrowWidth = 14; // width of the arrow in the sorted column's header
 const nameControls = 62; // width of the checkbox and the colour field
-const mostFitting = { param: 320, metric: 200, head: 160 };
+const mostFitting = { param: 320, summary: 320, metric: 200, head: 160 };
 const [leastWidth, mostWidth] = [48, 1000];
 const prefixShare = 0.75; // minimum share of names with a common prefix
 
@@ -60,7 +60,7 @@ function textWidth(text) {
 /** fittingWidth returns the width that fits the cells of a column and most of the column's header. */
 function fittingWidth(label, column, rows, places, best) {
   const text = (row) =>
-    column.kind === 'param'
+    column.kind !== 'metric'
       ? (columns.columnValue(row, column) ?? '').slice(0, 60)
       : fixedDecimals(columns.columnValue(row, column), places);
   const cells = Math.max(0, ...rows.map((row) => textWidth(text(row)) * (row.id === best ? boldFactor : 1)));
@@ -137,7 +137,7 @@ export class TableLayout {
       })
       .filter(({ column }) => column.kind !== 'param' || !same.has(column.key));
     // Groups have values only in columns of metrics, so these columns come first.
-    if (by) shown.sort((a, b) => (a.column.kind === 'param') - (b.column.kind === 'param'));
+    if (by) shown.sort((a, b) => (a.column.kind !== 'metric') - (b.column.kind !== 'metric'));
     this.shown = shown.sort((a, b) => b.pinned - a.pinned);
     this.pins = shown.filter((c) => c.pinned).length;
     this.grouped = Boolean(by);

@@ -140,7 +140,7 @@ const groupLabel = (group) =>
 
 /** groupCell returns the cell with the mean of a group, its standard deviation and the number of runs. */
 function groupCell(group, column) {
-  if (column.kind === 'param') return el('td');
+  if (column.kind !== 'metric') return el('td');
   const s = columns.columnValue(group, column);
   if (!s) return el('td', { class: 'number' });
   const mean = s.mean == null ? 'too large' : number(s.mean);
@@ -165,7 +165,7 @@ function groupCell(group, column) {
  */
 function runCell(run, column, other, best, digits) {
   const v = columns.columnValue(run, column);
-  if (column.kind === 'param') {
+  if (column.kind !== 'metric') {
     return el(
       'td',
       { title: v, class: other && columns.columnValue(other, column) !== v && 'differs' },

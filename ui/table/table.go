@@ -74,7 +74,7 @@ func Of(db *store.View, experimentID string, q Query, o *goal.Objective) (Table,
 	}
 	if q.By = strings.TrimSpace(q.By); q.By != "" {
 		// The parameters of a group's runs can differ.
-		columns = slices.DeleteFunc(columns, func(c filter.Column) bool { return c.Field == filter.Param })
+		columns = slices.DeleteFunc(columns, func(c filter.Column) bool { return c.Field != filter.Metric })
 	}
 	t := Table{Groups: q.By != ""}
 	for _, c := range columns {
@@ -124,6 +124,9 @@ func (t *Table) AddRuns(list []runs.Iteration, columns []filter.Column) {
 		row := Row{Labels: []string{i.Name}, ID: i.ID, Run: &i}
 		for _, c := range columns {
 			cell := Cell{Text: i.Params[c.Label]}
+			if c.Field == filter.Summary {
+				cell.Text = string(i.Texts[c.Label])
+			}
 			if c.Field == filter.Metric {
 				value, ok := i.Metrics[c.Label]
 				cell = Cell{Known: ok, Value: value}
@@ -141,7 +144,7 @@ func (t *Table) readGroups(db *store.View, experimentID string, q Query, columns
 	}
 	for _, r := range by {
 		name := r.Name
-		if r.Field != filter.Param {
+		if !r.Field.Mixed() {
 			name = "tag"
 		}
 		t.Labels = append(t.Labels, name)

@@ -56,17 +56,18 @@ def test_what_log_does_not_take(server: Server, capfd: pytest.CaptureFixture[str
             with pytest.raises(ValueError, match=f"step must be a whole number, not {step!r}"):
                 run.log({"a": 1}, step=step)  # type: ignore[arg-type]
         run.log({"a": 1}, step=2.0)  # type: ignore[arg-type]
-        run.log({"word": "x", "pair": [1, 2], "kind": {1, 2}, "call": len, "ok": 1}, step=3)
+        run.log({"word": "x", "pair": [1, 2], "raw": b"x", "kind": {1, 2}, "call": len, "ok": 1}, step=3)
         run.log({"large": 10 ** 400, "small": -10 ** 400}, step=4)
         run.log({"after": 1, "": 2, "k" * 251: 3, "half \ud800": 4}, step=5)
         assert run.last()["large"] == math.inf
     told = capfd.readouterr().err
-    for sentence in ("word is not logged: a str is not a number; put it into config or notes, or log a tracker.Text",
-                     "pair is not logged: a list is not a number; log a single number, or a tracker.Histogram",
-                     "kind is not logged: a set is not a number; log a single",
+    for sentence in ("kind is not logged: a set is not a number; log a single",
+                     "raw is not logged: a bytes is not a number; decode it to a string",
                      "call is not logged: a builtin_function_or_method is not a",
                      "key must not be empty", "key must have at most 250 characters"):
         assert sentence in told, told
+    summary = tracker.Api().run(run.id).summary
+    assert (summary["word"], summary["pair"]) == ("x", [1, 2])
     assert server.points(run.id, "a") == [(2, 1)] and server.points(run.id, "ok") == [(3, 1)]
     assert server.points(run.id, "large") == [(4, "Infinity")] and server.points(run.id, "small") == [(4, "-Infinity")]
     assert server.points(run.id, "after") == [(5, 1)] and server.points(run.id, "half ?") == [(5, 4)]

@@ -34,8 +34,8 @@ def test_a_run_records_numbers_parameters_and_what_it_is_made_of(server: Server)
     assert len(server.points(run.id, "val/acc")) == 50
     assert [server.points(run.id, k) for k in ("exact", "whole", "yes", "bad", "summary/best")] == [
         [(50, 1.5)], [(50, 7)], [(50, 1)], [(50, "NaN")], [(0, 3)]]
-    assert server.parameters(run.id) == {"lr": "0.2", "net/layers": "[1, 2]", "net/bias": "true", "extra": "null",
-                                         "summary/winner": "ada"}
+    assert server.parameters(run.id) == {"lr": "0.2", "net/layers": "[1, 2]", "net/bias": "true", "extra": "null"}
+    assert tracker.Api().run(run.id).summary["winner"] == "ada"
     snapshot = server.get(f"/iteration/{run.id}/snapshot")
     assert sys.executable in snapshot["command"] and "pytest==" in snapshot["dependencies"] and "Python" in snapshot["runtime"]
 
@@ -80,10 +80,10 @@ def test_what_is_changed_after_log_is_recorded_as_it_was(server: Server) -> None
 
 def test_what_is_no_number_is_told_and_harms_nothing(server: Server, capfd: Any) -> None:
     with tracker.init(capture=False) as run:
-        run.log({"text": "hello", "none": None, "many": [1, 2], "loss": 1.0, 7: 2.0})  # type: ignore[dict-item]
+        run.log({"raw": b"hello", "none": None, "many": {1, 2}, "loss": 1.0, 7: 2.0})  # type: ignore[dict-item]
     assert server.points(run.id, "loss") == [(0, 1)] and server.points(run.id, "7") == [(0, 2)]
     said = capfd.readouterr().err
-    assert "text is not logged" in said and "many is not logged" in said
+    assert "raw is not logged" in said and "many is not logged" in said
 
 
 def test_an_exception_ends_the_run_as_failed_with_its_traceback(server: Server) -> None:

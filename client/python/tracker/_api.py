@@ -232,10 +232,11 @@ class Iteration(Record):
 
     @property
     def summary(self) -> Summary:
-        """The values set in run.summary, and the last value of every other metric, by name. Non-numeric values are
-        strings."""
+        """The values set in run.summary, the last string or list that was logged under each name, and the last value of
+        every other metric, by name."""
         found, own = Summary(), {}
         answer = self._summary()
+        own.update(answer.get("texts", {}))
         for name, value in {**answer["params"], **{key: one["last"] for key, one in answer["metrics"].items()}}.items():
             if name.startswith(SUMMARY):
                 own[name[len(SUMMARY):]] = value

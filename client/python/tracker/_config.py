@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import MutableMapping
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from ._value import flatten, parameter_text
 
@@ -85,7 +86,33 @@ def as_mapping(source: Any) -> Dict[str, Any]:
 
 
 SUMMARY = "summary/"
-"""Prefix of the metrics and parameters that store a run's summary."""
+"""Prefix of the metrics that store the numbers of a run's summary."""
+TEXT = "tracker.summary."
+"""Prefix of the properties that store the other values of a run's summary."""
+MAX_TEXT = 8192
+"""Maximum length of a value of the summary that is not a number, in characters."""
+
+
+def summary_text(value: Any) -> Optional[str]:
+    """Return None, a string, a boolean, or a list or tuple of these and of numbers in the form in which a summary stores it.
+
+    Strings are stored unchanged, except strings that look like one of the other values. Return None for another value.
+    """
+    if isinstance(value, str):
+        value = value.encode("utf-8", "replace").decode()
+        looks = value in ("true", "false", "null") or value[:1] in ('"', "[")
+        return json.dumps(value, ensure_ascii=False) if looks else value[:MAX_TEXT]
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)) and all(isinstance(one, (str, bool, int, float, list, tuple)) for one in value):
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError):
+            return None
+        return text if len(text) <= MAX_TEXT else None
+    return None
 
 
 class Summary(Dict[str, Any]):

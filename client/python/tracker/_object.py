@@ -73,8 +73,8 @@ def described(value: Any) -> str:
 def advice(value: Any) -> str:
     """Return advice on what to log instead of value, or "" if there is none."""
     shape: Any = getattr(value, "shape", None)
-    if isinstance(value, (str, bytes)):
-        return "; put it into config or notes, or log a tracker.Text"
+    if isinstance(value, bytes):
+        return "; decode it to a string"
     if isinstance(value, (list, tuple, set, frozenset)) or isinstance(shape, tuple) and shape:
         return "; log a single number, or a tracker.Histogram"
     return ""

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union, cast
 
 from . import _check, _worker
-from ._config import SUMMARY, Config, Summary
+from ._config import MAX_TEXT, SUMMARY, TEXT, Config, Summary, summary_text
 from ._end import INTERRUPTED, ending
 from ._http import TrackerError
 from ._recorder import Recorder
@@ -46,6 +46,7 @@ class Run(Artifacts, Names):
         self.on_success: Optional[Callable[[], None]] = None
         self.before_end: List[Callable[[], None]] = []  # each logs the remaining values of followed event files
         self._tags: List[str] = []
+        self._texts: Dict[str, str] = {}  # the last text that was logged under each name
         self._notes = str(begin.get("notes") or "")
         self._step: Optional[int] = None if recorder.worker else 0
         self._resumed = bool(begin.get("resume"))  # whether steps are relative to the last step on the server
@@ -59,6 +60,8 @@ class Run(Artifacts, Names):
 
     def log(self, data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
         """Log numbers, images, figures, tables, histograms and texts by name.
+
+        A string or a list becomes part of the run's summary, which has the last value of each name.
 
         data: values by name. A name is text of 1 to 250 characters. Nested mappings are flattened with a slash.
         step: an integer. By default, all values of one call share the next step.
@@ -351,8 +354,17 @@ class Run(Artifacts, Names):
 
         numbers, objects = split(data)
         for name, value in objects:
-            self._keep(name, value, step)
+            text = None if value is None else summary_text(value)
+            if text is None:
+                self._keep(name, value, step)
+            elif self._texts.get(name) != text:
+                self._texts[name] = text
+                self._set_texts({name: text})
         return numbers
+
+    def _set_texts(self, texts: Mapping[str, str]) -> None:
+        """Store values of the summary that are not numbers."""
+        self.recorder.request("PATCH", "/property/iteration/{id}", {"properties": {TEXT + k: v for k, v in texts.items()}})
 
     def _keep(self, name: str, value: Any, step: Optional[int]) -> None:
         from ._object import drawings
@@ -366,13 +378,16 @@ class Run(Artifacts, Names):
     def _record_summary(self) -> None:
         self._end_following()
         self.keep_dir()
-        numbers = {}
+        numbers, texts = {}, {}
         for name, value in flatten(self.summary):
             number = None if isinstance(value, bool) else metric(SUMMARY + name, value)
-            if number is None:
-                self.recorder.parameter(SUMMARY + name, parameter_text(value))
-            else:
+            if number is not None:
                 numbers[SUMMARY + name] = number
+            else:
+                text = summary_text(value)
+                texts[name] = parameter_text(value)[:MAX_TEXT] if text is None else text
+        if texts:
+            self._set_texts(texts)
         if numbers:
             self.recorder.log(numbers, None, time.time())
 

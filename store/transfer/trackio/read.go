@@ -250,7 +250,7 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// add adds the values of a row as points. Trackio stores NaN and infinities as JSON strings.
+// add adds the numbers of a row as points, and its texts to the summary. Trackio stores NaN and infinities as JSON strings.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
 	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {
@@ -261,8 +261,8 @@ func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix 
 		format.Leaves(prefix+m.Key, m.Value, func(key string, _ []string, x transfer.Value) { w.Point(key, step, x, at) }, func(key, text string) {
 			if x, ok := format.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
 				w.Point(key, step, x, at)
-			} else if text != "null" {
-				im.Lose(r.path, "The values of %q are not numbers; of such values, only files are imported.", key)
+			} else if !w.Text(key, text) {
+				im.Lose(r.path, "The values of %q are neither numbers nor short texts; of such values, only files are imported.", key)
 			}
 		})
 	}

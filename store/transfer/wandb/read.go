@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"tracker/store/json"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/transfer/wire"
 	"tracker/store/wandb/format"
@@ -152,12 +153,27 @@ func (r *reader) record(data []byte) error {
 			return r.environment(data)
 		case recordArtifact:
 			return r.artifact(data)
+		case recordMetric:
+			return r.metric(data)
 		}
 		return nil
 	})
 }
 
-// summaryItems stores the numbers of a summary record in r.state.Summary.
+// metric adds the definition of a metric.
+func (r *reader) metric(data []byte) error {
+	m, err := parseMetric(data)
+	if err != nil || m.pattern == "" || strings.HasPrefix(m.pattern, "_") || m == (metricRecord{pattern: m.pattern}) {
+		return err
+	}
+	text, err := json.Marshal(m)
+	if err == nil && len(m.pattern) <= maxKey {
+		r.w.Property(scalar.DefinitionPrefix+m.pattern, string(text))
+	}
+	return err
+}
+
+// summaryItems stores the numbers of a summary record in r.state.Summary. It adds the texts.
 func (r *reader) summaryItems(data []byte) error {
 	err := items(data, 1, r.noteMedia)
 	if err != nil {
@@ -168,11 +184,11 @@ func (r *reader) summaryItems(data []byte) error {
 			return
 		}
 		delete(r.state.Summary, i.key) // the new value replaces the old value
-		format.Leaves(i.key, strings.TrimSpace(i.json), func(key string, _ []string, x transfer.Value) {
+		format.SummaryLeaves(i.key, strings.TrimSpace(i.json), func(key string, _ []string, x transfer.Value) {
 			if len(key) <= maxKey && len(r.state.Summary) < maxKeys {
 				r.state.Summary[key] = formatted(x)
 			}
-		}, r.loseValue)
+		}, r.text)
 	})
 }
 
@@ -336,7 +352,14 @@ func (r *reader) point(key, text string, step int64, at transfer.Time) {
 		}
 		r.state.Keys[key] = true
 		r.w.Point(key, transfer.Step(step), x, at)
-	}, r.loseValue)
+	}, r.text)
+}
+
+// text adds a text of the summary. It records a value that is not a text as a loss.
+func (r *reader) text(key, value string) {
+	if len(key) > maxKey || !r.w.Text(key, value) {
+		r.loseValue(key, value)
+	}
 }
 
 // loseValue records a value that is not a number as a loss.
@@ -344,7 +367,7 @@ func (r *reader) loseValue(key, text string) {
 	if kind := format.TypeOf(text); kind != "" {
 		r.loseMedia(key, kind)
 	} else if text != "null" {
-		r.im.Lose(r.log.path, "The values of %q are not numbers and are not imported.", key)
+		r.im.Lose(r.log.path, "The values of %q are neither numbers nor short texts and are not imported.", key)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	recordSummary     = 3
 	recordConfig      = 5
 	recordArtifact    = 8
+	recordMetric      = 12
 	recordRun         = 17
 	recordExit        = 18
 	recordEnvironment = 26
@@ -68,6 +69,50 @@ func items(b []byte, number protowire.Number, fn func(item)) error {
 		}
 		return err
 	})
+}
+
+// metricRecord holds what a script has declared about a metric. Its JSON is the value of the property
+// that stores a definition.
+type metricRecord struct {
+	pattern    string // name of the metric, or a pattern that ends with an asterisk
+	StepMetric string `json:"step_metric,omitzero"`
+	Hidden     bool   `json:"hidden,omitzero"`
+	Goal       string `json:"goal,omitzero"`
+}
+
+// parseMetric decodes a MetricRecord. A summary that is only the minimum or only the maximum implies
+// the goal.
+func parseMetric(b []byte) (m metricRecord, err error) {
+	var low, high bool
+	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
+		switch n {
+		case 1, 2:
+			m.pattern = string(data)
+		case 4:
+			m.StepMetric = string(data)
+		case 6:
+			return wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
+				m.Hidden = m.Hidden || n == 2 && number != 0
+				return nil
+			})
+		case 7:
+			return wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
+				low, high = low || n == 1 && number != 0, high || n == 2 && number != 0
+				return nil
+			})
+		case 8:
+			m.Goal = map[uint64]string{1: "minimize", 2: "maximize"}[number]
+		}
+		return nil
+	})
+	switch {
+	case m.Goal != "" || low == high:
+	case low:
+		m.Goal = "minimize"
+	default:
+		m.Goal = "maximize"
+	}
+	return m, err
 }
 
 // runRecord holds the fields of a RunRecord that are imported.

@@ -47,11 +47,22 @@ func Number(text string) (scalar.Value, bool) {
 // other for each other value. The key of a nested value consists of the names in path, joined with
 // slashes. A W&B object is treated as a single value.
 func Leaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
-	leaves([]string{key}, text, number, other)
+	leaves([]string{key}, text, Number, number, other)
 }
 
-func leaves(path []string, text string, number func(string, []string, scalar.Value), other func(key, text string)) {
-	if x, ok := Number(text); ok {
+// SummaryLeaves is like Leaves, but calls other for booleans, which are not numbers in a summary.
+func SummaryLeaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
+	leaves([]string{key}, text, func(text string) (scalar.Value, bool) {
+		if text = strings.TrimSpace(text); text == "true" || text == "false" {
+			return 0, false
+		}
+		return Number(text)
+	}, number, other)
+}
+
+func leaves(path []string, text string, parse func(string) (scalar.Value, bool),
+	number func(string, []string, scalar.Value), other func(key, text string)) {
+	if x, ok := parse(text); ok {
 		number(strings.Join(path, "/"), path, x)
 		return
 	}
@@ -59,7 +70,7 @@ func leaves(path []string, text string, number func(string, []string, scalar.Val
 		members, err := Members(text)
 		if err == nil && len(members) > 0 && !slices.ContainsFunc(members, func(m Member) bool { return m.Key == "_type" }) {
 			for _, m := range members {
-				leaves(append(path[:len(path):len(path)], m.Key), m.Value, number, other)
+				leaves(append(path[:len(path):len(path)], m.Key), m.Value, parse, number, other)
 			}
 			return
 		}
