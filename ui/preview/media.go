@@ -10,6 +10,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/files"
+	"tracker/ui/plain"
 )
 
 // MediaQuery selects the media of runs. If Key is set, MediaQuery selects only media with this
@@ -46,6 +47,9 @@ func ReadMedia(ctx context.Context, db *store.View, q MediaQuery) (found Media, 
 	return found, err
 }
 
+// maxCaption is the maximum number of characters of a caption.
+const maxCaption = 300
+
 // Histogram is the kind of a histogram that the Python client or the W&B client logged. For a
 // histogram artifact, KindOf returns JSON.
 const Histogram Kind = "histogram"
@@ -58,6 +62,8 @@ type Medium struct {
 	Step  *int64 `json:"step,omitempty"` // nil if the artifact name contains no step
 	Place int64  `json:"place"`          // index in a list that was logged at one step
 	Bytes int64  `json:"bytes"`
+	// Caption is the beginning of the artifact's description.
+	Caption string `json:"caption,omitempty"`
 
 	Marks []marked `json:"marks,omitempty"` // boxes and masks of an image
 
@@ -137,7 +143,7 @@ func mediaOf(artifacts []files.Artifact) []Medium {
 		if k == "" || r.IterationID == nil || noMedium.MatchString(r.Name) {
 			continue
 		}
-		m := Medium{ID: r.ID, Run: *r.IterationID, Name: r.Name, Bytes: r.SizeBytes, Kind: k}
+		m := Medium{ID: r.ID, Run: *r.IterationID, Name: r.Name, Bytes: r.SizeBytes, Caption: plain.Line(r.Description, maxCaption), Kind: k}
 		name := stem(r.Name)
 		if found := wandbName.FindStringSubmatch(name); found != nil {
 			m.Key, m.Step = found[1], whole(found[2])

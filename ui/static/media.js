@@ -348,9 +348,9 @@ class MediaGroup {
   item(before, m, run) {
     if (before?.id === m.id) return before;
     const name = this.name(m, run);
-    if (before && this.kind === 'image' && !m.marks && !before.marked) {
+    if (before && this.kind === 'image' && !m.marks && !before.marked && !m.caption && !before.caption) {
       Object.assign(before.root, { href: dataOf(m), title: m.name });
-      Object.assign(before.root.firstElementChild, { src: dataOf(m), alt: name });
+      Object.assign(before.root.querySelector('img'), { src: dataOf(m), alt: name });
       before.id = m.id;
       return before;
     }
@@ -359,7 +359,7 @@ class MediaGroup {
       if (before) before.root.replaceWith(elementsByKind.root);
       return elementsByKind;
     }
-    const root = el('div', { class: 'item' }, ...made[this.kind](m, name));
+    const root = el('div', { class: 'item' }, ...made[this.kind](m, name), captionOf(m));
     if (before) before.root.replaceWith(root);
     return { id: m.id, root };
   }
@@ -385,13 +385,17 @@ class MediaGroup {
         const { experiment } = this.media;
         openReportDialog({ kind: 'image', experiment, artifact: m.id, caption: name }, { name });
       };
-      openImageDialog(
-        image,
-        canvas && ((large, at) => this.marks.drawMarks(at, large, this.legend.on(m.marks))),
-        report
-      );
-    } }, image, canvas);
-    return { id: m.id, root, marked: Boolean(canvas) };
+      openImageDialog(image, {
+        caption: m.caption,
+        cover: canvas && ((large, at) => this.marks.drawMarks(at, large, this.legend.on(m.marks))),
+        report,
+        neighbour: (by) => {
+          const all = [...this.grid.querySelectorAll('a.item')];
+          return all[all.indexOf(root) + by];
+        },
+      });
+    } }, el('span', { class: 'pictured' }, image, canvas), captionOf(m));
+    return { id: m.id, root, marked: Boolean(canvas), caption: m.caption };
   }
 
   /** table returns a table with a column for each step and a row for each run. */
@@ -466,6 +470,9 @@ class MediaGroup {
     return cell.root;
   }
 }
+
+/** captionOf returns the caption of a medium, or null if it has none. */
+const captionOf = (m) => (m.caption ? el('span', { class: 'said', 'data-testid': 'caption' }, isolated(m.caption)) : null);
 
 /** openLink returns a link to the page of an artifact. The artifact can be downloaded from that page. */
 const openLink = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
