@@ -472,7 +472,8 @@ class MediaGroup {
 }
 
 /** captionOf returns the caption of a medium, or null if it has none. */
-const captionOf = (m) => (m.caption ? el('span', { class: 'said', 'data-testid': 'caption' }, isolated(m.caption)) : null);
+const captionOf = (m) =>
+  m.caption ? el('span', { class: 'said', 'data-testid': 'caption' }, isolated(m.caption)) : null;
 
 /** openLink returns a link to the page of an artifact. The artifact can be downloaded from that page. */
 const openLink = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
