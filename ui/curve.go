@@ -100,10 +100,9 @@ func earlyCurves(query url.Values, runs []run, keys []chartKey) string {
 		}
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
-	// Skip system metrics, whose group is collapsed at first, hidden metrics, and metrics over other
-	// metrics.
+	// Skip metrics without an open chart, hidden metrics, and metrics over other metrics.
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k chartKey) bool {
-		return strings.HasPrefix(k.Key.Key, "system/") || k.Definition.Hidden || k.Definition.StepMetric != ""
+		return isFolded(k.Key.Key) || k.Definition.Hidden || k.Definition.StepMetric != ""
 	})
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
@@ -268,4 +267,10 @@ func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q
 		}
 	}
 	return answer, nil
+}
+
+// isFolded reports whether a metric has no open chart at first, because it is a system metric or a
+// number of the summary.
+func isFolded(metric string) bool {
+	return strings.HasPrefix(metric, "system/") || strings.HasPrefix(metric, runs.SummaryMetrics)
 }

@@ -23,7 +23,7 @@ const definingRuns = 20
 const maxDefinitions = 2000
 
 // SummaryMetrics begins the names of metrics that hold the numbers of a summary. They have one value
-// each, so charts omit them at first.
+// each, so pages do not draw them at first.
 const SummaryMetrics = "summary/"
 
 // Definition holds what a script has declared about a metric.
@@ -85,7 +85,6 @@ func (all Definitions) Of(metric string) (d Definition) {
 	if d.StepMetric == metric {
 		d.StepMetric = ""
 	}
-	d.Hidden = d.Hidden || strings.HasPrefix(metric, SummaryMetrics)
 	return d
 }
 

@@ -34,7 +34,7 @@ func (v *View) Summary(iterationID string) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	if all[0].Texts, err = readTexts(v.tx, it.Num); err != nil {
+	if all[0].Texts, err = TextsOf(v.tx, it.Num); err != nil {
 		return Summary{}, err
 	}
 	defined, err := readDefinitions(v.tx, `SELECT ? AS num`, it.Num)

@@ -13,8 +13,8 @@ import (
 // MaxTexts is the maximum number of texts of an iteration that are read or set at once.
 const MaxTexts = 1000
 
-// readTexts returns the texts in the summary of the iteration with number num, by name.
-func readTexts(tx *domain.Tx, num int64) (map[string]scalar.SummaryText, error) {
+// TextsOf returns the texts in the summary of the iteration with number num, by name.
+func TextsOf(tx *domain.Tx, num int64) (map[string]scalar.SummaryText, error) {
 	all := map[string]scalar.SummaryText{}
 	err := EachText(tx, `SELECT iteration_num, key, value FROM property
 		WHERE iteration_num = ? AND key > ? AND key < ? ORDER BY key LIMIT ?`,

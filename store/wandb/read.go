@@ -154,7 +154,13 @@ func wandbRecords(tx *domain.Tx, nums []int64) ([]Record, error) {
 			})
 		}
 		if r.Summary == "{}" {
-			r.Summary = SummaryOf(r.Metrics)
+			texts, err := runs.TextsOf(tx, r.Num)
+			if err != nil {
+				return nil, err
+			}
+			if r.Summary, err = SummaryOf(r.Metrics, texts); err != nil {
+				return nil, err
+			}
 		}
 		records = append(records, r)
 	}

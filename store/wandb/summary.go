@@ -2,7 +2,9 @@ package wandb
 
 import (
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,9 +135,16 @@ func ConfigOf(params iter.Seq2[string, string]) string {
 	return format.Object(members)
 }
 
-// SummaryOf returns the last values of metrics as a W&B summary.
-func SummaryOf(all []points.Latest) string {
+// SummaryOf returns the last values of metrics, and texts, as a W&B summary.
+func SummaryOf(all []points.Latest, texts map[string]scalar.SummaryText) (string, error) {
 	var members []format.Member
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		value, err := json.Marshal(texts[name])
+		if err != nil {
+			return "", err
+		}
+		members = append(members, format.Member{Key: name, Value: string(value)})
+	}
 	for _, m := range all {
 		if !strings.HasPrefix(m.Key, SystemPrefix) && !strings.HasPrefix(m.Key, SummaryPrefix) {
 			members = append(members, format.Member{Key: m.Key, Value: numberText(m.Value)})
@@ -146,7 +155,7 @@ func SummaryOf(all []points.Latest) string {
 			members = append(members, format.Member{Key: key, Value: numberText(m.Value)})
 		}
 	}
-	return format.Object(members)
+	return format.Object(members), nil
 }
 
 // numberText returns a number in the format of Python's json module.

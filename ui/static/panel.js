@@ -249,8 +249,8 @@ export class Panel {
     if (!more) this.names = [];
     for (const { key, definition } of found.data) {
       if (definition) this.defined.set(key, definition);
-      // A search also finds hidden metrics.
-      if (!definition?.hidden || this.state.has('m')) this.names.push(key);
+      // A search also finds hidden metrics, and numbers of the summary, which have one point each.
+      if (!(definition?.hidden || key.startsWith('summary/')) || this.state.has('m')) this.names.push(key);
     }
     this.bar.show();
     this.total = found.total;

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+import urllib.parse
 import urllib.request
 
 from conftest import QUICK, client_env, until_points
@@ -15,9 +16,11 @@ def test_log(server, script):
                          config={"lr": 0.1, "net": {"depth": 3}, "name": "x"})
         for i in range(300):
             run.log({"loss": 1 / (i + 1), "train/acc": i, "nest": {"a": i, "b": {"c": 2.5}}, "ok": i % 2 == 0})
-        run.log({"odd": float("nan"), "big": float("inf"), "text": "hello"})
+        run.log({"odd": float("nan"), "big": float("inf"), "text": "hello", "phase": "warm-up"})
+        run.log({"phase": "main", "classes": ["a", "b"]})
         run.config.update({"later": 7})
         run.summary["best"] = 42
+        run.summary["ckpt"] = {"best": "ckpt-3", "kept": True}
         run.finish()
     """)
     assert "rror" not in said
@@ -32,6 +35,11 @@ def test_log(server, script):
     assert points["summary/best"][0][1] == 42
     assert [key for key in points if key.startswith("summary/")] == ["summary/best"]
     assert server.params(run) == {"lr": "0.1", "net/depth": "3", "name": "x", "later": "7", "group": "g", "job_type": "train"}
+    assert server.get(f"/iteration/{run['id']}/summary")["texts"] == {
+        "text": "hello", "phase": "main", "classes": ["a", "b"], "ok": False, "ckpt/best": "ckpt-3", "ckpt/kept": True}
+    where = urllib.parse.quote("summary.ckpt/best = 'ckpt-3' and summary.phase = 'main'")
+    found = server.get(f"/iteration/experiment/{run['experiment_id']}?filter={where}&columns=summary.phase")["data"]
+    assert [(r["name"], r["summary"]) for r in found] == [("first", {"phase": "main"})]
 
 
 def test_define_metric(server, script):

@@ -134,11 +134,16 @@ def test_run_of_another_client(server, script):
     run = post(f"/iteration/experiment/{experiment}", {"name": "own"})["id"]
     post(f"/parameter/iteration/{run}", {"key": "lr", "value": "0.5"})
     post(f"/metric/iteration/{run}/bulk", {"metrics": [{"key": "loss", "value": i, "step": i} for i in range(5)]})
+    patch = urllib.request.Request(
+        f"{server.uri}/property/iteration/{run}", method="PATCH", headers={"Content-Type": "application/json"},
+        data=json.dumps({"properties": {"tracker.summary.phase": "main", "tracker.summary.ok": "true"}}).encode())
+    urllib.request.urlopen(patch).close()
     out = said(script, server, f"""
 run = api.run("default/native/{run}")
-print(json.dumps([run.name, run.state, run.config, [r["loss"] for r in run.scan_history()], run.summary["loss"]]))
+print(json.dumps([run.name, run.state, run.config, [r["loss"] for r in run.scan_history()],
+                  [run.summary[k] for k in ("loss", "phase", "ok")]]))
 """)
-    assert out == ["own", "running", {"lr": 0.5}, [0, 1, 2, 3, 4], 4]
+    assert out == ["own", "running", {"lr": 0.5}, [0, 1, 2, 3, 4], [4, "main", True]]
 
 
 def test_restore(server, script):
