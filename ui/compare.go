@@ -143,19 +143,25 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 	if missing := len(ids) - len(runs); missing > 0 {
 		note = leftOutRuns(missing)
 	}
-	ids = ids[:0:0]
-	for _, i := range runs {
+	all, err = s.comparedRuns(db, runs)
+	return all, runs[0].ExperimentID, note, err
+}
+
+// comparedRuns returns runs with the data that the comparison needs.
+func (s *site) comparedRuns(db *store.View, of []runs.Iteration) (all []compared, err error) {
+	var ids []string
+	for _, i := range of {
 		ids = append(ids, i.ID)
 	}
 	summaries, err := db.Runs.Summaries(ids)
 	if err != nil {
-		return nil, "", "", err
+		return nil, err
 	}
 	snapshots, err := db.Runs.Snapshots(ids)
 	if err != nil {
-		return nil, "", "", err
+		return nil, err
 	}
-	for at, i := range runs {
+	for at, i := range of {
 		c := compared{run: s.run(i), summary: summaries[at], snapshot: snapshots[i.ID]}
 		c.Params, c.Metrics = short(c.summary.Params), map[string]scalar.Value{}
 		for key, m := range c.summary.Metrics {
@@ -163,7 +169,7 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 		}
 		all = append(all, c)
 	}
-	return all, runs[0].ExperimentID, note, nil
+	return all, nil
 }
 
 // comparison shows the page that compares runs.

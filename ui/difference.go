@@ -42,7 +42,7 @@ type differenceView struct {
 // sideView is a side of a comparison. A side is named after its first run.
 type sideView struct {
 	First run
-	More  int // number of further runs
+	IDs   []string // IDs of all runs on the side
 }
 
 // resultRow shows the values of a metric on both sides.
@@ -66,17 +66,13 @@ type differRow struct{ Key, A, B, Change string }
 // differenceOf returns the difference between the two sides of a comparison. It returns nil if the
 // runs do not form two sides.
 func differenceOf(db *store.View, experimentID string, all []compared, o *goal.Objective) (*differenceView, error) {
-	list, byID := make([]difference.Run, len(all)), map[string]compared{}
-	for i, c := range all {
-		list[i], byID[c.ID] = runs.DifferenceRun(c.summary, c.snapshot, o), c
+	byID := map[string]compared{}
+	for _, c := range all {
+		byID[c.ID] = c
 	}
-	a, b := difference.Split(list)
+	a, b := difference.Split(differenceRuns(all, o))
 	if a == nil {
 		return nil, nil
-	}
-	d, err := db.Runs.Difference(experimentID, a, b, o)
-	if err != nil {
-		return nil, err
 	}
 	side := func(of []difference.Run) (s []compared) {
 		for _, r := range of {
@@ -84,11 +80,28 @@ func differenceOf(db *store.View, experimentID string, all []compared, o *goal.O
 		}
 		return s
 	}
-	sideA, sideB := side(a), side(b)
+	return differenceBetween(db, experimentID, side(a), side(b), o)
+}
+
+// differenceRuns returns the data of runs that the package difference compares.
+func differenceRuns(all []compared, o *goal.Objective) []difference.Run {
+	list := make([]difference.Run, len(all))
+	for i, c := range all {
+		list[i] = runs.DifferenceRun(c.summary, c.snapshot, o)
+	}
+	return list
+}
+
+// differenceBetween returns the difference between two sides, which must not be empty.
+func differenceBetween(db *store.View, experimentID string, a, b []compared, o *goal.Objective) (*differenceView, error) {
+	d, err := db.Runs.Difference(experimentID, differenceRuns(a, o), differenceRuns(b, o), o)
+	if err != nil {
+		return nil, err
+	}
 	v := &differenceView{
-		Sentence: d.Sentence(), Details: detailsOf(d.Outcome), Results: resultsOf(sideA, sideB, d.Outcome),
-		A: sideView{sideA[0].run, len(a) - 1}, B: sideView{sideB[0].run, len(b) - 1},
-		Code:     newCodeView(d.Code, sideA[0].snapshot.GitRemote),
+		Sentence: d.Sentence(), Details: detailsOf(d.Outcome), Results: resultsOf(a, b, d.Outcome),
+		A: sideView{a[0].run, idsOf(a)}, B: sideView{b[0].run, idsOf(b)},
+		Code:     newCodeView(d.Code, a[0].snapshot.GitRemote),
 		Sections: changeSections(d),
 	}
 	if d.Outcome.Others > 0 {
@@ -100,6 +113,13 @@ func differenceOf(db *store.View, experimentID string, all []compared, o *goal.O
 		}
 	}
 	return v, nil
+}
+
+func idsOf(all []compared) (ids []string) {
+	for _, c := range all {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 // detailsOf returns sentences about the test and its data.

@@ -29,9 +29,10 @@ const (
 // codeView shows the differences between the code of two sides.
 type codeView struct {
 	Title   string
-	Note    string // reason why the code is not compared, "" for none
-	Command string // command that shows the lines between two commits, "" for none
-	Link    string // address of a page with the lines between two commits, "" for none
+	Note    string    // reason why the code is not compared, "" for none
+	Commits [2]string // commits of the sides, "" for none or several
+	Command string    // command that shows the lines between two commits, "" for none
+	Link    string    // address of a page with the lines between two commits, "" for none
 	Files   []codeFile
 	More    string // note about omitted files and lines, "" for none
 
@@ -62,7 +63,7 @@ type codeLine struct {
 // newCodeView returns the view of the difference between the code of two sides. remote is the
 // address of the repository.
 func newCodeView(c difference.Code, remote string) *codeView {
-	v := &codeView{Title: "Code", Note: c.Note}
+	v := &codeView{Title: "Code", Note: c.Note, Commits: [2]string{c.CommitA, c.CommitB}}
 	if c.CommitA != "" && c.CommitB != "" && c.CommitA != c.CommitB {
 		if isCommit(c.CommitA) && isCommit(c.CommitB) {
 			v.Command = "git diff " + c.CommitA + " " + c.CommitB

@@ -21,6 +21,7 @@ var served = map[string]bool{
 	"/data/experiment/{id}/analysis":   true,
 	"/data/experiment/{id}/columns":    true,
 	"/data/experiment/{id}/front":      true,
+	"/data/experiment/{id}/panel":      true,
 	"/data/experiment/{id}/groups":     true,
 	"/data/experiment/{id}/same":       true,
 	"/data/experiment/{id}/varying":    true,

@@ -123,6 +123,7 @@ var cells = []cell{
 	{method: "GET", route: "/data/experiment/{id}/best", path: "/data/experiment/$experiment/best", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/analysis", path: "/data/experiment/$experiment/analysis", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/columns", path: "/data/experiment/$experiment/columns", needs: "read"},
+	{method: "GET", route: "/data/experiment/{id}/panel", path: "/data/experiment/$experiment/panel?x=param.lr", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/front", path: "/data/experiment/$experiment/front?x=a&xgoal=minimize&y=b&ygoal=maximize", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/groups", path: "/data/experiment/$experiment/groups?group=param.lr", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/varying", path: "/data/experiment/$experiment/varying", needs: "read"},

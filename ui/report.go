@@ -211,6 +211,9 @@ func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Rep
 			Importance: func(ctx context.Context, experimentID, metric, aim, filter string) ([]report.Share, string, string, error) {
 				return s.shares(ctx, domain.Actor{UserID: user.ID}, experimentID, url.Values{"metric": {metric}, "goal": {aim}, "filter": {filter}})
 			},
+			Difference: func(ctx context.Context, experimentID string, a, b []string) (report.Difference, error) {
+				return s.reportDifference(ctx, domain.Actor{UserID: user.ID}, experimentID, a, b)
+			},
 			Picture: func(id string) string { return s.BasePath + "/artifact/" + id + "/data" },
 			Drawing: func(fingerprint string) string { return s.BasePath + "/report/" + of.ID + "/picture/" + fingerprint }}
 		v.Parts, v.Running, err = builder.Parts(ctx, of.Text)

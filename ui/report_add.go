@@ -84,6 +84,13 @@ func (s *site) blockOf(r *http.Request, actor domain.Actor, item report.Item) (t
 		}
 		return item.Block()
 	}
+	if item.Kind == "difference" && item.Frozen {
+		if _, err := item.Block(); err != nil {
+			return "", err
+		}
+		d, err := s.reportDifference(r.Context(), actor, item.Experiment, item.A, item.B)
+		return d.Markdown(), err
+	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
 		if err := item.Visible(db); err != nil {
 			return err

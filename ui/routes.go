@@ -159,6 +159,7 @@ func (s *site) routes() []route {
 		{"GET", "/data/experiment/{id}/best", s.viewed(s.bestData)},
 		{"GET", "/data/experiment/{id}/analysis", s.data(s.analysisData)},
 		{"GET", "/data/experiment/{id}/columns", s.viewed(s.columnsData)},
+		{"GET", "/data/experiment/{id}/panel", s.viewed(s.panelData)},
 		{"GET", "/data/experiment/{id}/front", s.viewed(s.frontData)},
 		{"GET", "/data/experiment/{id}/groups", s.viewed(s.groupsData)},
 		{"GET", "/data/experiment/{id}/same", s.data(s.sameData)},

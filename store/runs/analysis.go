@@ -20,8 +20,8 @@ type AnalysisQuery struct {
 	ExperimentID string
 
 	Filter  string // filter for iterations; "" selects all iterations
-	Columns string // metrics in the search language, such as "metric.loss.min, metric.accuracy"
-	Params  bool   // whether to read the parameters
+	Columns string // columns in the search language, such as "metric.loss.min, param.lr"
+	Params  bool   // whether to read all parameters
 }
 
 // Analysis holds values of runs by column, newest run first.
@@ -32,11 +32,14 @@ type Analysis struct {
 	Names  []string
 	Params []importance.Column // parameters that differ between runs, most common first
 	// Metrics holds the values of each column of the query. A value is nil if the run does not
-	// have the metric.
+	// have the metric. Metrics[i] is nil if column i is not a metric.
 	Metrics [][]*scalar.Value
+	// Texts holds the values of the columns of the query that are parameters or texts of the
+	// summary. Texts[i] is nil if column i is a metric.
+	Texts [][]*string
 }
 
-// Analysis returns the varying parameters and the given metrics of the newest iterations that
+// Analysis returns the varying parameters and the given columns of the newest iterations that
 // match the filter, at most MaxImportanceRuns. It returns INVALID_PAYLOAD if the query can't be
 // parsed or has too many metrics. The actor needs the right to read.
 func (v *View) Analysis(q AnalysisQuery) (out Analysis, err error) {
@@ -53,7 +56,7 @@ func (v *View) Analysis(q AnalysisQuery) (out Analysis, err error) {
 		return out, domain.Refused(err)
 	}
 	if len(columns) > MaxAnalysisMetrics {
-		return out, domain.Invalid("columns", "Choose at most %d metrics.", MaxAnalysisMetrics)
+		return out, domain.Invalid("columns", "Choose at most %d metrics or parameters.", MaxAnalysisMetrics)
 	}
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, q.ExperimentID, domain.RightRead); err != nil {
 		return out, err
@@ -96,17 +99,22 @@ func (a *Analysis) read(tx *domain.Tx, columns []filter.Column, params bool) (er
 			return err
 		}
 	}
-	a.Metrics = make([][]*scalar.Value, len(columns))
-	place := map[string]int{}
+	a.Metrics, a.Texts = make([][]*scalar.Value, len(columns)), make([][]*string, len(columns))
+	metrics, texts := map[string]int{}, map[filter.Key]int{}
 	for i, c := range columns {
-		a.Metrics[i] = make([]*scalar.Value, len(a.Nums))
-		place[c.Label] = i
+		if c.Field == filter.Metric {
+			a.Metrics[i], metrics[c.Label] = make([]*scalar.Value, len(a.Nums)), i
+		} else {
+			a.Texts[i], texts[filter.Key{Field: c.Field, Name: c.Name}] = make([]*string, len(a.Nums)), i
+		}
 	}
 	if len(columns) == 0 {
 		return nil
 	}
-	return search.Columns(tx.Points(), a.Nums, columns, func(int64, filter.Field, string, string) {}, func(num int64, label string, value scalar.Value) {
-		a.Metrics[place[label]][at[num]] = &value
+	return search.Columns(tx.Points(), a.Nums, columns, func(num int64, of filter.Field, name, value string) {
+		a.Texts[texts[filter.Key{Field: of, Name: name}]][at[num]] = &value
+	}, func(num int64, label string, value scalar.Value) {
+		a.Metrics[metrics[label]][at[num]] = &value
 	})
 }
 

@@ -11,7 +11,11 @@ type block struct {
 }
 
 // kinds are the kinds of fenced blocks that name data.
-var kinds = map[string]bool{"chart": true, "table": true, "image": true, "importance": true, "pareto": true}
+var kinds = map[string]bool{"chart": true, "table": true, "image": true, "importance": true, "pareto": true,
+	"difference": true, "bar": true, "scatter": true, "histogram": true}
+
+// isValues reports whether blocks of a kind show values of runs.
+func isValues(kind string) bool { return kind == "bar" || kind == "scatter" || kind == "histogram" }
 
 // closing is the line that ends a block.
 const closing = "```"

@@ -26,13 +26,14 @@ const MaxRuns = 30
 
 // These constants limit the size of a report.
 const (
-	maxBlocks   = 30       // maximum number of charts, tables and images in a report
-	maxAnalyses = 4        // maximum number of estimates of importance, which take long
-	defaultRuns = 10       // default number of runs in a chart or table
-	maxPlots    = 8        // maximum number of charts in a block
-	plotPoints  = 200      // maximum number of points in a curve
-	maxPicture  = 5 << 20  // maximum bytes of an image in an exported report
-	maxPictures = 30 << 20 // maximum bytes of all images in an exported report
+	maxBlocks      = 30       // maximum number of charts, tables and images in a report
+	maxAnalyses    = 4        // maximum number of estimates of importance, which take long
+	maxDifferences = 10       // maximum number of differences of runs, which read all repeated runs
+	defaultRuns    = 10       // default number of runs in a chart or table
+	maxPlots       = 8        // maximum number of charts in a block
+	plotPoints     = 200      // maximum number of points in a curve
+	maxPicture     = 5 << 20  // maximum bytes of an image in an exported report
+	maxPictures    = 30 << 20 // maximum bytes of all images in an exported report
 )
 
 // Part is a rendered part of a report.
@@ -42,6 +43,9 @@ type Part struct {
 	Wrong   string // reason why the part can't be shown, "" for none
 	Plots   []*chart.Plot
 	Runs    []Run  // runs or groups in the plots
+	Lead    string // sentence before the table, "" for none
+	Sides   []Side // both sides of a difference, nil for other blocks
+	Page    string // URL of the page that compares the runs, "" for none
 	Links   []Run  // runs in the rows of Table, nil for groups
 	Note    string // explanation of the plots or the table, "" for none
 	Table   *table.Table
@@ -50,6 +54,14 @@ type Part struct {
 	Half    bool   // whether the part has half the width of the report
 	Index   int    // index of the block
 	Source  string // text of the block
+}
+
+// tableName returns the accessible name of the part's table.
+func (p Part) tableName() string {
+	if p.Lead != "" {
+		return "What differs"
+	}
+	return "Runs"
 }
 
 // Run is a run in the form that reports show.
@@ -73,6 +85,8 @@ type Builder struct {
 	// Importance returns the importance of an experiment's parameters for a metric, most important
 	// first, and a summary. The metric is "" for the objective.
 	Importance func(ctx context.Context, experimentID, metric, aim, filter string) (rows []Share, label, summary string, err error)
+	// Difference returns the difference between two groups of an experiment's runs.
+	Difference func(ctx context.Context, experimentID string, a, b []string) (Difference, error)
 	// Picture returns the URL of an artifact.
 	Picture func(artifactID string) string
 	// Drawing returns the URL of an SVG image in the report by its fingerprint.
@@ -85,7 +99,7 @@ type Builder struct {
 // Parts returns the rendered parts of a report. The result running reports whether a run in a
 // chart is running.
 func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running bool, err error) {
-	left, blocks, analyses := maxBlocks, 0, 0
+	left, blocks, analyses, differences := maxBlocks, 0, 0, 0
 	columns := map[string]string{}
 	room, pictures := domain.MaxText, int64(maxPictures)
 	for i, b := range parse(text) {
@@ -106,6 +120,14 @@ func (r *Builder) Parts(ctx context.Context, text string) (parts []Part, running
 		case b.kind == "pareto":
 			blocks++
 			err = r.front(ctx, b, &part)
+		case b.kind == "difference" && differences >= maxDifferences:
+			part.Wrong = "A report shows the difference of runs up to " + strconv.Itoa(maxDifferences) + " times."
+		case b.kind == "difference":
+			blocks, differences = blocks+1, differences+1
+			err = r.difference(ctx, b, &part)
+		case isValues(b.kind):
+			blocks++
+			err = r.values(ctx, b, &part)
 		default:
 			blocks++
 			err = r.runs(ctx, b, columns, &part)
@@ -151,6 +173,18 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 	return e, domain.Errorf(domain.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
+// order returns the order of the runs of a block. By default, the best runs come first, or the
+// newest if there is no objective.
+func (b block) order(o *goal.Objective) string {
+	switch {
+	case b.fields["sort"] != "" || b.fields["group"] != "":
+		return b.fields["sort"]
+	case o != nil:
+		return o.BestFirst()
+	}
+	return "-created"
+}
+
 // runs fills part with a chart or a table. The map defaults caches the default columns of
 // tables by experiment ID.
 func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string, part *Part) error {
@@ -174,13 +208,7 @@ func (r *Builder) runs(ctx context.Context, b block, defaults map[string]string,
 			return err
 		}
 		name = e.Name
-		sort := b.fields["sort"]
-		if sort == "" && b.fields["group"] == "" {
-			sort = "-created"
-			if o != nil {
-				sort = o.BestFirst()
-			}
-		}
+		sort := b.order(o)
 		if b.kind == "chart" {
 			return f.find(db, e.ID, sort)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // Iterations is set, the item shows these runs. Otherwise, it shows the first runs or groups of
 // Experiment that match Filter.
 type Item struct {
-	Kind       string      `json:"kind"` // chart, table, importance, pareto or image
+	Kind       string      `json:"kind"` // one of kinds
 	Experiment string      `json:"experiment"`
 	Filter     string      `json:"filter"`
 	Sort       string      `json:"sort"`
@@ -29,7 +30,7 @@ type Item struct {
 	Metrics  []string `json:"metrics"`
 	Together bool     `json:"together"` // whether all metrics are in one chart
 	Axis     string   `json:"axis"`     // step, relative, time, or metric: with a name
-	X        string   `json:"x"`
+	X        string   `json:"x"`        // scale of the X axis of a chart; value of bars, dots or a histogram
 	Y        string   `json:"y"`
 	Outliers string   `json:"outliers"`
 	Smooth   string   `json:"smooth"`
@@ -37,9 +38,13 @@ type Item struct {
 	Range    string   `json:"range"`
 	Goals    []string `json:"goals"` // goals of the metrics of an analysis
 
+	Highlight string   `json:"highlight"` // filter of the runs with a colour; "" for Filter
+	A         []string `json:"a"`         // IDs of the runs on the first side of a difference
+	B         []string `json:"b"`
+
 	Artifact string `json:"artifact"` // ID of an image
 	SVG      string `json:"svg"`      // image as SVG, compressed by zlib and in base64
-	Frozen   bool   `json:"frozen"`   // whether a table keeps its present rows
+	Frozen   bool   `json:"frozen"`   // whether a table or a difference keeps its present content
 }
 
 // Visible checks that the item's runs belong to its experiment and that the actor can read the
@@ -49,7 +54,13 @@ func (c Item) Visible(db *store.View) error {
 	if _, err := db.Projects.Experiment(c.Experiment); err != nil {
 		return err
 	}
-	runs, err := db.Runs.IterationsByID(c.Iterations[:min(len(c.Iterations), MaxRuns)])
+	ids := c.Iterations[:min(len(c.Iterations), MaxRuns)]
+	if c.Kind == "difference" {
+		if ids = slices.Concat(c.A, c.B); len(ids) > MaxSides {
+			return errSides
+		}
+	}
+	runs, err := db.Runs.IterationsByID(ids)
 	for _, r := range runs {
 		if r.ExperimentID != c.Experiment {
 			return domain.Invalid("iterations", "The runs belong to several experiments. A block of a report shows runs of one experiment.")
@@ -104,6 +115,17 @@ func (c Item) Block() (string, error) {
 		fields = [][2]string{{"artifact", c.Artifact}, {"svg", c.SVG}}
 	case "importance", "pareto":
 		fields = [][2]string{{"experiment", c.Experiment}, {"metrics", strings.Join(c.Metrics, ", ")}, {"goals", strings.Join(c.Goals, ", ")}, {"filter", c.Filter}}
+	case "difference":
+		if len(c.A) == 0 || len(c.B) == 0 || len(c.A)+len(c.B) > MaxSides {
+			return "", errSides
+		}
+		fields = [][2]string{{"experiment", c.Experiment}, {"a", strings.Join(c.A, ", ")}, {"b", strings.Join(c.B, ", ")}}
+	case "bar", "scatter", "histogram":
+		if c.X == "" || (c.Y == "") == (c.Kind == "scatter") {
+			return "", domain.Invalid("x", "Bars and histograms in a report show one value, and scatter plots show two.")
+		}
+		fields = [][2]string{{"experiment", c.Experiment}, {"x", c.X}, {"y", c.Y}, {"filter", c.Filter}, {"sort", c.Sort},
+			{"highlight", c.Highlight}, {"runs", strconv.Itoa(min(max(c.Runs, 0), MaxRuns))}}
 	default:
 		return "", domain.Invalid("kind", "A block of a report can't have the kind %q.", plain.Line(c.Kind, 40))
 	}

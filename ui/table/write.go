@@ -65,12 +65,12 @@ func (t Table) Markdown() string {
 		if h.Number {
 			rule = "---:"
 		}
-		heads, rules = append(heads, escapeMarkdown(h.Name)), append(rules, rule)
+		heads, rules = append(heads, EscapeMarkdown(h.Name)), append(rules, rule)
 	}
 	line(heads)
 	line(rules)
 	for _, r := range t.Rows {
-		line(t.texts(r, escapeMarkdown, Cell.markdown))
+		line(t.texts(r, EscapeMarkdown, Cell.markdown))
 	}
 	if notes := strings.TrimSpace(t.Legend() + " " + t.rest()); notes != "" {
 		out.WriteString("\n" + notes + "\n")
@@ -79,15 +79,15 @@ func (t Table) Markdown() string {
 }
 
 func (c Cell) markdown() string {
-	text := escapeMarkdown(c.Words())
+	text := EscapeMarkdown(c.Words())
 	if c.Best {
 		text = "**" + text + "**"
 	}
 	return text
 }
 
-// escapeMarkdown returns text that Markdown shows unchanged in a cell of a table.
-func escapeMarkdown(text string) string {
+// EscapeMarkdown returns text that Markdown shows unchanged in a cell of a table or in a sentence.
+func EscapeMarkdown(text string) string {
 	var out strings.Builder
 	for _, r := range text {
 		switch {
