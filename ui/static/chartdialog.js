@@ -2,6 +2,7 @@
 import { chartSizes } from './chartoption.js';
 import './dialogstyle.js';
 import { el, isolated } from './dom.js';
+import { saveControls } from './figuresave.js';
 import { openNameDialog } from './namedialog.js';
 
 /**
@@ -117,21 +118,6 @@ export function openChartDialog(key, { options, set, find, pairs, shown, save, r
     );
   }
 
-  // The size of a figure for print.
-  const saved = {
-    width: el(
-      'select',
-      { name: 'figure-width' },
-      el('option', { value: 85 }, '85 mm (one column)'),
-      el('option', { value: 180 }, '180 mm (two columns)')
-    ),
-    size: el(
-      'select',
-      { name: 'figure-font' },
-      ...[6, 7, 8, 9, 10, 12].map((n) => el('option', { value: n, selected: n === 8 }, `${n} pt`))
-    ),
-  };
-
   const row = (label, ...fields) => el('div', { class: 'row' }, el('span', { class: 'label' }, label), ...fields);
   const act = (label, fn) => el('button', { type: 'button', class: 'plain', click: fn }, label);
   const dialog = el(
@@ -149,16 +135,7 @@ export function openChartDialog(key, { options, set, find, pairs, shown, save, r
     row('X axis', x),
     row('Smoothing', smooth),
     row('Size', size),
-    row(
-      'Save as',
-      el('label', {}, 'Width ', saved.width),
-      el('label', {}, 'Font ', saved.size),
-      ...['SVG', 'PDF', 'PNG', 'CSV'].map((format) =>
-        act(format, () =>
-          save(format.toLowerCase(), { width: Number(saved.width.value), size: Number(saved.size.value) })
-        )
-      )
-    ),
+    row('Save as', ...saveControls(['SVG', 'PDF', 'PNG', 'CSV'], save)),
     row('Report', act('Add to a report', report)),
     el(
       'div',

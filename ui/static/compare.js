@@ -43,6 +43,7 @@ const selected = () => (brushes.ranges.size > 0 ? runs.filter((_, r) => brushes.
 const panel = new Panel(document.getElementById('charts'), state, {
   experiment,
   runs: selected,
+  scope: () => `id in (${selected().map((run) => `'${run.id}'`).join(', ')})`,
   drawn: () => ({ experiment, iterations: selected().map((run) => run.id) }),
   keys: async (q, offset, limit, pattern) => {
     const some = names.filter(await metricMatcher(experiment, q, pattern));
@@ -52,6 +53,25 @@ const panel = new Panel(document.getElementById('charts'), state, {
   },
   idle: () => 'No run has values inside all brushes.',
 });
+
+// The difference of two runs or groups can be added to a report.
+const difference = document.querySelector('[data-testid="difference"]');
+difference?.querySelector('.lead').append(
+  el(
+    'button',
+    {
+      type: 'button',
+      class: 'plain to-report',
+      'aria-label': 'Report: difference',
+      click: async () => {
+        const [a, b] = [difference.dataset.a, difference.dataset.b].map((ids) => ids.split(' '));
+        const { openReportDialog } = await import('./reportdialog.js');
+        openReportDialog({ kind: 'difference', experiment, a, b }, { name: 'Difference of the runs' });
+      },
+    },
+    'Report'
+  )
+);
 
 // Media are loaded after the charts.
 let media;

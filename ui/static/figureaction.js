@@ -5,6 +5,8 @@ import { openEnlargedChart } from './enlargedchart.js';
 import { groupBySplit } from './metricsplit.js';
 import { openReportDialog } from './reportdialog.js';
 
+const mostInColor = 30; // runs with a colour in a report
+
 /** setter returns a function that changes the options of a chart. The layout holds the metrics of an added panel. */
 const setter = ({ state, figures }, id) => (changes) => {
   const { panel } = figures.get(id) ?? {};
@@ -57,9 +59,13 @@ export async function saveChart(format, chart, key, options = { width: 180, size
 }
 
 /** addToReport opens the dialog that adds a chart of the panel to a report. */
-export function addToReport(panel, id) {
+export async function addToReport(panel, id) {
   const f = panel.figures.get(id);
   if (!f) return;
+  if (f.own) {
+    addValuesToReport(panel, f);
+    return;
+  }
   const { key } = f;
   const view = panel.view(id);
   const log = (is) => (is ? 'log' : '');
@@ -85,6 +91,53 @@ export function addToReport(panel, id) {
       const [{ drawFigure }, { SvgPen }] = await Promise.all([import('./printfigure.js'), import('./svgpen.js')]);
       return drawFigure(SvgPen, f.chart, chartLabel(f), { width: 180, size: 8 }).blob();
     },
+  });
+}
+
+/** figureOf returns what a panel without curves draws, or null if it draws nothing. */
+async function figureOf(f) {
+  const { figure } = (await f.chart.content()) ?? {};
+  return figure?.known > 0 ? figure : null;
+}
+
+/** addValuesToReport opens the dialog that adds bars, a scatter plot or a histogram to a report. */
+async function addValuesToReport(panel, f) {
+  const { type, title = '', x, y = '' } = f.panel;
+  const { wrong, group, iterations, sort = '', runs = 0 } = panel.drawn();
+  const filter = panel.scope();
+  const chosen = iterations?.slice(0, mostInColor);
+  const highlight = chosen ? `id in (${chosen.map((id) => `'${id}'`).join(', ')})` : '';
+  const figure = await figureOf(f);
+  const item = {
+    kind: type,
+    experiment: panel.experiment,
+    x,
+    y,
+    filter,
+    sort,
+    highlight: highlight === filter ? '' : highlight,
+    runs: wrong || group ? 0 : Math.min(mostInColor, chosen?.length ?? runs),
+    caption: title,
+  };
+  openReportDialog(item, {
+    name: f.title,
+    wrong: figure ? '' : 'There is nothing to add.',
+    picture: async () => {
+      const [{ drawValues }, { SvgPen }] = await Promise.all([import('./printvalues.js'), import('./svgpen.js')]);
+      return drawValues(SvgPen, await figureOf(f), { width: 180, size: 8 }).blob();
+    },
+  });
+}
+
+/** openSave opens the dialog that saves bars, a scatter plot or a histogram for print. */
+export async function openSave(panel, id) {
+  const f = panel.figures.get(id);
+  const figure = f && (await figureOf(f));
+  if (!figure) return;
+  const { openSaveDialog } = await import('./figuresave.js');
+  openSaveDialog(f.title, ['SVG', 'PDF', 'PNG'], async (format, options) => {
+    const [{ savePen }, { drawValues }] = await Promise.all([import('./printfigure.js'), import('./printvalues.js')]);
+    await savePen(format, f.title, (Pen) => drawValues(Pen, figure, options));
   });
 }
 

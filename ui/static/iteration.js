@@ -17,6 +17,7 @@ const state = new State();
 const panel = new Panel(document.getElementById('charts'), state, {
   experiment,
   runs: () => [run],
+  scope: () => `id in ('${iteration}')`,
   mark: () => Number(document.getElementById('diagnosis')?.dataset.step || NaN) || null,
   drawn: () => ({ experiment, iterations: [iteration] }),
   keys: async (q, offset, limit, pattern) => {

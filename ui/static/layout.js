@@ -106,7 +106,11 @@ export function lazyPanel(page, f, height) {
       height = h;
       if (content) then((c) => c.setHeight(h));
     },
-    markGrown: throttle(2000, () => f.inSight && content && then((c) => c.update(true))),
+    markGrown: throttle(2000, () => content && then((c) => {
+      if (f.inSight) c.update(true);
+      else c.stale = true;
+    })),
+    content: () => content,
     highlightCurve: (id) => content && then((c) => c.highlight(id)),
     remove: () => {
       gone = true;

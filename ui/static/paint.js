@@ -155,26 +155,42 @@ function paintNonFinite(ctx, c, px, [top, bottom]) {
   ctx.globalAlpha = 1;
   ctx.lineWidth = 1.5 * devicePixelRatio;
   const r = 3.5 * devicePixelRatio;
-  let last = { x: -Infinity };
-  c.y.forEach((v, i) => {
-    if (Number.isFinite(v) || v == null) return;
-    const x = px(c.x[i]);
-    if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one mark represents neighbouring ones
-    last = { v, x };
+  for (const { x, kind } of nonFiniteMarks(c, px, 3 * r)) {
     ctx.beginPath();
-    if (Number.isNaN(v)) {
+    if (kind === 'nan') {
       const y = bottom - 2 * r;
       ctx.moveTo(x - r, y - r);
       ctx.lineTo(x + r, y + r);
       ctx.moveTo(x - r, y + r);
       ctx.lineTo(x + r, y - r);
       ctx.stroke();
-      return;
+      continue;
     }
-    const [tip, foot] = v > 0 ? [top + 1, top + 2 * r] : [bottom - 1, bottom - 2 * r];
+    const [tip, foot] = kind === 'up' ? [top + 1, top + 2 * r] : [bottom - 1, bottom - 2 * r];
     ctx.moveTo(x, tip);
     ctx.lineTo(x + r, foot);
     ctx.lineTo(x - r, foot);
     ctx.fill();
+  }
+}
+
+/**
+ * nonFiniteMarks returns the places of the values of a curve that are NaN or infinite. One mark represents
+ * neighbouring ones.
+ * @param {Object} c
+ * @param {function(number): number} px returns the place of a value of the X axis
+ * @param {number} gap smallest distance of marks of a kind
+ * @returns {{at: number, x: number, kind: string}[]} kind is nan, up or down
+ */
+export function nonFiniteMarks(c, px, gap) {
+  const all = [];
+  let last = { x: -Infinity };
+  c.y.forEach((v, i) => {
+    if (Number.isFinite(v) || v == null) return;
+    const x = px(c.x[i]);
+    if (Object.is(last.v, v) && x - last.x < gap) return;
+    last = { v, x };
+    all.push({ at: c.x[i], x, kind: Number.isNaN(v) ? 'nan' : v > 0 ? 'up' : 'down' });
   });
+  return all;
 }

@@ -48,14 +48,15 @@ export class Panel {
    * @param {function(): ?number} options.mark returns the step that charts over steps mark, if there is one
    * @param {function(): Object} options.drawn returns the runs for a report, as an argument of openReportDialog
    * @param {string} options.experiment id of the experiment
+   * @param {function(): string} options.scope returns the filter of all runs, drawn or not, for panels without curves
    * @param {function()} [options.saveView] opens the dialog with the saved views. Without it, the user can't change
    *   the layout.
    * @param {boolean} [options.noView] whether the saved view in the address does not exist
    */
   constructor(root, state, options) {
     const { keys, runs, groups, first, early, lead = [], gone, idle, mark, drawn } = options;
-    const { experiment, saveView, noView } = options;
-    Object.assign(this, { root, state, keys, runs, first, idle, mark, drawn, experiment, saveView, noView });
+    const { experiment, scope, saveView, noView } = options;
+    Object.assign(this, { root, state, keys, runs, first, idle, mark, drawn, experiment, scope, saveView, noView });
     this.figures = new Map(); // figures by id: the metric, or the id of a panel
     this.highlight = '';
     this.defined = new Map(); // definitions of metrics by name
@@ -370,14 +371,14 @@ export class Panel {
         isolated((!panel.title && f.key) || title, 'name'),
         f.with,
         f.points,
-        !f.own &&
+        panel.type !== 'text' &&
           el(
             'span',
             { class: 'acts' },
             !named && (f.pinned = act('Pin', () => this.pin(id))),
-            act('Options', () => this.openOptions(id)),
+            f.own ? act('Save as', () => this.saveFigure(id)) : act('Options', () => this.openOptions(id)),
             act('Report', () => this.addToReport(id)),
-            act('Enlarge', () => this.enlarge(id))
+            !f.own && act('Enlarge', () => this.enlarge(id))
           ),
         f.ends,
         f.beyond
@@ -400,6 +401,11 @@ export class Panel {
   /** addToReport opens the dialog that adds a chart to a report. */
   async addToReport(id) {
     (await import('./figureaction.js')).addToReport(this, id);
+  }
+
+  /** saveFigure opens the dialog that saves a panel without curves. */
+  async saveFigure(id) {
+    (await import('./figureaction.js')).openSave(this, id);
   }
 
   /** setSizes applies the selected size to each chart. */

@@ -86,6 +86,15 @@ export class PdfPen {
     this.add('h f');
   }
 
+  dots(points, { color, radius, alpha = 1 }) {
+    if (points.length === 0) return;
+    this.alpha(alpha);
+    this.add(...channels(color), 'RG', 2 * radius, 'w', 1, 'J [] 0 d');
+    // A line of no length with round ends is a dot.
+    for (const [x, y] of points) this.add(x, this.height - y, 'm', x, this.height - y, 'l');
+    this.add('S', 0, 'J');
+  }
+
   text(x, y, text, { size, color, anchor = 'start', up = false }) {
     this.alpha(1);
     this.add(...channels(color), 'rg');

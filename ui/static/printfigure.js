@@ -4,7 +4,7 @@ import { needsOwnTicks, extremeTicks, roundTicks } from './curvemath.js';
 import { el, saveFile } from './dom.js';
 import { tickLabels } from './format.js';
 import { fitText, textWidth } from './helvetica.js';
-import { lineStyle } from './paint.js';
+import { lineStyle, nonFiniteMarks } from './paint.js';
 
 const mostNamed = 60; // curves in the legend
 const pixelsPerPoint = 600 / 72; // of PNG files
@@ -13,7 +13,7 @@ const pixelsPerPoint = 600 / 72; // of PNG files
 export const widths = [85, 180];
 
 /** lightColors returns the colours of the light theme as plain colours. */
-function lightColors() {
+export function lightColors() {
   const box = el('span', { class: 'probe' });
   box.style.colorScheme = 'light';
   document.body.append(box);
@@ -77,6 +77,73 @@ function horizontal(chart, n) {
 }
 
 /**
+ * makeLegend returns a legend with as many columns as fit.
+ * @param {{text: string, sample: (function(Object, number, number, number)|undefined)}[]} entries sample draws a line
+ *   or a mark; its arguments are the pen, the left end, the middle and the width of the place
+ */
+export function makeLegend(entries, width, size) {
+  const place = 2.2 * size;
+  const longest = Math.min(width - place - 2 * size, Math.max(...entries.map((e) => textWidth(e.text, size)), size));
+  const entry = longest + place + 2 * size;
+  const columns = Math.max(1, Math.min(entries.length, Math.floor(width / entry)));
+  const row = 1.35 * size;
+  return {
+    height: Math.ceil(entries.length / columns) * row,
+    draw: (pen, top, style) =>
+      entries.forEach(({ text, sample }, i) => {
+        const x = (i % columns) * entry + 0.5 * size;
+        const y = top + (Math.floor(i / columns) + 0.8) * row;
+        sample?.(pen, x, y - 0.3 * size, 1.7 * size);
+        pen.text(sample ? x + place : x, y, fitText(text, size, longest), style);
+      }),
+  };
+}
+
+/**
+ * drawAxes draws axes with their labels.
+ * @param {Object} pen
+ * @param {Object} axes vertical and across are ticks, {at, text}; px and py return the place of a tick
+ */
+export function drawAxes(pen, { left, right, top, bottom, vertical, across, px, py, xlabel, ylabel, size, colors }) {
+  const text = { size, color: colors.text };
+  for (const t of vertical) {
+    pen.line([[left, py(t.at)], [right, py(t.at)]], { color: colors.line, width: 0.5 });
+    pen.text(left - 0.4 * size, py(t.at) + 0.35 * size, t.text, { ...text, anchor: 'end' });
+  }
+  let end = -Infinity;
+  for (const t of across) {
+    const half = textWidth(t.text, size) / 2;
+    const at = px(t.at);
+    pen.line([[at, bottom], [at, bottom + 2]], { color: colors.edge, width: 0.5 });
+    if (at - half < end + 3) continue; // the labels would overlap
+    end = at + half;
+    pen.text(Math.min(at, pen.width - half), bottom + 1.3 * size, t.text, { ...text, anchor: 'middle' });
+  }
+  pen.line([[left, top], [left, bottom], [right, bottom]], { color: colors.edge, width: 0.5 });
+  const label = fitText(xlabel, size, right - left);
+  pen.text((left + right) / 2, bottom + 2.5 * size, label, { ...text, anchor: 'middle' });
+  pen.text(size, (top + bottom) / 2, fitText(ylabel, size, bottom - top), { ...text, anchor: 'middle', up: true });
+}
+
+/** markNames explain the marks of values that are not finite. */
+const markNames = new Map([
+  ['nan', 'NaN (not a number)'],
+  ['up', 'Infinity'],
+  ['down', '-Infinity'],
+]);
+
+/** drawMark draws the mark of a value that is not finite around the point (x, y): a cross or a triangle. */
+function drawMark(pen, kind, x, y, r, style) {
+  if (kind === 'nan') {
+    pen.line([[x - r, y - r], [x + r, y + r]], style);
+    pen.line([[x - r, y + r], [x + r, y - r]], style);
+    return;
+  }
+  const tip = kind === 'up' ? -r : r;
+  pen.area([[x, y + tip], [x + r, y - tip], [x - r, y - tip]], style);
+}
+
+/**
  * drawFigure draws a chart for print.
  * @param {typeof import('./svgpen.js').SvgPen} Pen
  * @param {import('./chart.js').Chart} chart
@@ -87,27 +154,13 @@ export function drawFigure(Pen, chart, key, { width: mm, size }) {
   const width = (mm / 25.4) * 72;
   const colors = lightColors();
   const { view } = chart;
-  const named = chart.curves.slice(0, mostNamed);
-  // The legend has as many columns as fit.
-  const sample = 2.2 * size;
-  const longest = Math.min(
-    width - sample - 2 * size,
-    Math.max(...named.map((c) => textWidth(c.name, size)), size)
-  );
-  const entry = longest + sample + 2 * size;
-  const columns = Math.max(1, Math.min(named.length, Math.floor(width / entry)));
-  const more = chart.curves.length - named.length;
-  const rows = Math.ceil(named.length / columns) + (more > 0 ? 1 : 0);
-  const row = 1.35 * size;
+  const thin = mm > 120 ? 1 : 0.8;
   const plotHeight = width * (mm > 120 ? 0.4 : 0.62);
   const top = 0.6 * size;
-  const height = top + plotHeight + 3 * size + rows * row + 0.6 * size;
-  const pen = new Pen(width, height);
+  const bottom = top + plotHeight;
   const vertical = ticksOf(chart.y, view.logy, 5);
-  const across = horizontal(chart, mm > 120 ? 8 : 4);
   const left = 1.9 * size + Math.max(...vertical.map((t) => textWidth(t.text, size)), size);
   const right = width - Math.max(4, size);
-  const bottom = top + plotHeight;
   const scale = (log, [low, high], from, to) => {
     const f = log ? Math.log10 : Number;
     const far = 20 * width;
@@ -115,52 +168,60 @@ export function drawFigure(Pen, chart, key, { width: mm, size }) {
   };
   const px = scale(view.logx, chart.x, left, right);
   const py = scale(view.logy, chart.y, bottom, top);
-  const text = { size, color: colors.text };
-  for (const t of vertical) {
-    pen.line([[left, py(t.at)], [right, py(t.at)]], { color: colors.line, width: 0.5 });
-    pen.text(left - 0.4 * size, py(t.at) + 0.35 * size, t.text, { ...text, anchor: 'end' });
-  }
-  let end = -Infinity;
-  for (const t of across.ticks) {
-    const half = textWidth(t.text, size) / 2;
-    const at = px(t.at);
-    pen.line([[at, bottom], [at, bottom + 2]], { color: colors.edge, width: 0.5 });
-    if (at - half < end + 3) continue; // the labels would overlap
-    end = at + half;
-    pen.text(Math.min(at, width - half), bottom + 1.3 * size, t.text, { ...text, anchor: 'middle' });
-  }
-  pen.line([[left, top], [left, bottom], [right, bottom]], { color: colors.edge, width: 0.5 });
-  const label = fitText(across.label, size, right - left);
-  pen.text((left + right) / 2, bottom + 2.5 * size, label, { ...text, anchor: 'middle' });
-  pen.text(size, (top + bottom) / 2, fitText(key, size, plotHeight), { ...text, anchor: 'middle', up: true });
+  const color = (c) => colors.runs[c.color % paletteSize];
+  const dash = (c) => lineStyle(c.dash).map((n) => n * 0.7);
+  const radius = 0.3 * size;
+  const [first, last] = chart.x;
+  const marks = chart.curves.map((c) =>
+    nonFiniteMarks(c, px, 3 * radius).filter(({ at }) => at >= first && at <= last && !(view.logx && at <= 0)));
+  const kinds = new Set(marks.flat().map((m) => m.kind));
+
+  const more = chart.curves.length - mostNamed;
+  const legend = makeLegend(
+    [
+      ...chart.curves.slice(0, mostNamed).map((c) => ({
+        text: c.name,
+        sample: (pen, x, y, w) => pen.line([[x, y], [x + w, y]], { color: color(c), width: 1.5 * thin, dash: dash(c) }),
+      })),
+      ...(more > 0 ? [{ text: `and ${more} more` }] : []),
+      ...[...markNames].filter(([kind]) => kinds.has(kind)).map(([kind, words]) => ({
+        text: words,
+        sample: (pen, x, y, w) => drawMark(pen, kind, x + w / 2, y, radius, { color: colors.text, width: thin }),
+      })),
+    ],
+    width,
+    size
+  );
+  const pen = new Pen(width, bottom + 3 * size + legend.height + 0.6 * size);
+  const across = horizontal(chart, mm > 120 ? 8 : 4);
+  drawAxes(pen, {
+    left, right, top, bottom, vertical, across: across.ticks, px, py, xlabel: across.label, ylabel: key, size, colors,
+  });
 
   const drawable = (x, y) => Number.isFinite(y) && !(view.logx && x <= 0) && !(view.logy && y <= 0);
-  const thin = mm > 120 ? 1 : 0.8;
   pen.clip(left, top, right - left, plotHeight, () => {
     for (const c of chart.curves) {
-      const color = colors.runs[c.color % paletteSize];
       if (c.low) {
         const known = [...c.x.keys()].filter((i) => c.low[i] != null && drawable(c.x[i], c.low[i]));
         const edge = [
           ...known.map((i) => [px(c.x[i]), py(c.high[i])]),
           ...known.reverse().map((i) => [px(c.x[i]), py(c.low[i])]),
         ];
-        pen.area(edge, { color, alpha: 0.18 });
+        pen.area(edge, { color: color(c), alpha: 0.18 });
       }
-      const dash = lineStyle(c.dash).map((n) => n * 0.7);
-      if (c.line !== c.y) drawLine(pen, c.x, c.y, px, py, drawable, { color, width: thin / 2, dash, alpha: 0.25 });
-      drawLine(pen, c.x, c.line, px, py, drawable, { color, width: thin, dash });
+      const style = { color: color(c), width: thin, dash: dash(c) };
+      if (c.line !== c.y) drawLine(pen, c.x, c.y, px, py, drawable, { ...style, width: thin / 2, alpha: 0.25 });
+      drawLine(pen, c.x, c.line, px, py, drawable, style);
     }
   });
-  named.forEach((c, i) => {
-    const x = (i % columns) * entry + 0.5 * size;
-    const y = bottom + 3 * size + (Math.floor(i / columns) + 0.8) * row;
-    const color = colors.runs[c.color % paletteSize];
-    const dash = lineStyle(c.dash).map((n) => n * 0.7);
-    pen.line([[x, y - 0.3 * size], [x + 1.7 * size, y - 0.3 * size]], { color, width: 1.5 * thin, dash });
-    pen.text(x + sample, y, fitText(c.name, size, longest), text);
+  // Marks at the ends of the X axis are not clipped.
+  chart.curves.forEach((c, i) => {
+    for (const { x, kind } of marks[i]) {
+      const y = kind === 'up' ? top + radius : bottom - (kind === 'nan' ? 2 : 1) * radius;
+      drawMark(pen, kind, x, y, radius, { color: color(c), width: thin });
+    }
   });
-  if (more > 0) pen.text(0.5 * size, height - 0.8 * size, `and ${more} more`, text);
+  legend.draw(pen, bottom + 3 * size, { size, color: colors.text });
   return pen;
 }
 
@@ -188,16 +249,24 @@ function drawLine(pen, xs, ys, px, py, drawable, style) {
 }
 
 /** saveFigure downloads a chart for print as svg, pdf or png. */
-export async function saveFigure(format, chart, key, options) {
-  const { SvgPen } = await import('./svgpen.js');
+export const saveFigure = (format, chart, key, options) =>
+  savePen(format, key, (Pen) => drawFigure(Pen, chart, key, options));
+
+/**
+ * savePen downloads a drawing as svg, pdf or png.
+ * @param {string} name name of the file
+ * @param {function(Object): Object} draw draws with a class of pens and returns the pen
+ */
+export async function savePen(format, name, draw) {
   if (format === 'pdf') {
     const { PdfPen } = await import('./pdfpen.js');
-    saveFile(await drawFigure(PdfPen, chart, key, options).blob(), `${key}.pdf`);
+    saveFile(await draw(PdfPen).blob(), `${name}.pdf`);
     return;
   }
-  const pen = drawFigure(SvgPen, chart, key, options);
+  const { SvgPen } = await import('./svgpen.js');
+  const pen = draw(SvgPen);
   const blob = await pen.blob();
-  saveFile(format === 'svg' ? blob : await raster(blob, pen.width, pen.height), `${key}.${format}`);
+  saveFile(format === 'svg' ? blob : await raster(blob, pen.width, pen.height), `${name}.${format}`);
 }
 
 /** raster returns an SVG file as PNG. */

@@ -22,6 +22,7 @@ async function packed(blob) {
  * @param {Object} options
  * @param {string} options.name name of the item
  * @param {function(): Promise<Blob>} [options.picture] returns the picture of a frozen item as SVG; not set for a table
+ *   or a difference
  * @param {boolean} [options.live] whether the item can be live
  * @param {string} [options.wrong] reason why a report cannot show the item
  * @param {string} [options.note]
@@ -38,7 +39,7 @@ export async function openReportDialog(item, { name: title, picture, live = true
     autocomplete: 'off',
     'data-testid': 'new-report',
   });
-  const frozen = picture || item.kind === 'table';
+  const frozen = picture || ['table', 'difference'].includes(item.kind);
   // button returns the buttons that add the item, live or frozen.
   const buttons = (label, aria, act) => [
     live && el('button', { type: 'button', class: 'plain', 'aria-label': aria, click: () => act(false) }, label),

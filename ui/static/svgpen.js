@@ -53,6 +53,21 @@ export class SvgPen {
     this.place.append(svgElement('path', { d, fill: color, 'fill-opacity': alpha < 1 && alpha }));
   }
 
+  /** dots draws dots of equal size. */
+  dots(points, { color, radius, alpha = 1 }) {
+    if (points.length === 0) return;
+    this.place.append(
+      svgElement('path', {
+        d: points.map(([x, y]) => `M${short(x)} ${short(y)}h0`).join(''),
+        fill: 'none',
+        stroke: color,
+        'stroke-width': short(2 * radius),
+        'stroke-linecap': 'round',
+        'stroke-opacity': alpha < 1 && alpha,
+      })
+    );
+  }
+
   /** text draws a text. anchor is start, middle or end; up rotates the text by 90 degrees. */
   text(x, y, text, { size, color, anchor = 'start', up = false }) {
     this.place.append(

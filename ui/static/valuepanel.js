@@ -1,14 +1,17 @@
 // Panels without curves: bars, scatter plots and histograms of values of runs, and texts.
 import { base } from './base.js';
-import { columnValue, parseColumns } from './columnname.js';
+import { parseColumns } from './columnname.js';
 import { el, isolated } from './dom.js';
 import { count, number, toNumber } from './format.js';
+import { themeColors, themedCharts } from './paint.js';
 import { axisLabels, dimensionAxis, svgElement } from './plotaxis.js';
 import { fetchData } from './request.js';
+import { dotMark, layered, nearestDot, paintDots, Pointer } from './runcanvas.js';
 
-const mostRuns = 200;
 const mostBins = 20;
-const mostBars = 200;
+const rowHeight = 24; // pixels of a bar, as in dialog.css
+const spareRows = 20; // rows that are kept above and below the visible ones
+const rugHeight = 10; // pixels of the lines that mark runs in a histogram
 const [left, right, top, bottom] = [52, 12, 8, 40];
 
 /**
@@ -57,88 +60,102 @@ class TextPanel {
   remove() {}
 }
 
-/** ValuePanel draws values of the drawn runs. */
+/**
+ * ValuePanel draws values of all runs that pass the filter of the page. Drawn runs have their colours; all others
+ * are muted. The server returns at most the newest 10,000 runs.
+ */
 class ValuePanel {
   constructor(page, f) {
-    Object.assign(this, { page, f, asked: '', runs: [] });
+    Object.assign(this, { page, f, asked: null, found: null, rest: 0 });
     f.box.classList.add('value-panel');
     this.columns = [f.panel.x, f.panel.y].filter(Boolean).map((text) => parseColumns(text)[0]);
     this.resize = new ResizeObserver(() => {
       if (f.box.clientWidth > 0 && f.box.clientWidth !== this.width) this.draw();
     });
     this.resize.observe(f.box);
+    themedCharts.add(this);
     f.box.addEventListener('pointerover', ({ target }) =>
       page.highlightRun(target.closest('[data-of]')?.dataset.of ?? ''));
     f.box.addEventListener('pointerleave', () => page.highlightRun(''));
   }
 
-  /** update requests the values if the drawn runs have changed, or if renew is set. */
+  /** update requests the values if the filter has changed, or if renew is set. It draws the panel in any case. */
   async update(renew = false) {
     const { f, page } = this;
-    const runs = page.runs().slice(0, mostRuns);
-    if (runs[0]?.group) {
-      this.asked = '';
-      this.say('This panel shows runs, not groups of runs.');
-      return;
-    }
-    const asked = runs.map((r) => r.id).join(' ');
-    const same = asked === this.asked;
-    this.drawn = runs;
-    if (same && !renew) {
+    const asked = page.scope();
+    if (asked === this.asked && !renew && !this.stale) {
       this.draw();
       return;
     }
+    const wait = this.rest - performance.now();
+    if (asked === this.asked && wait > 0) {
+      // Values of many runs are expensive for the server.
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.update(true), wait);
+      return;
+    }
     this.asked = asked;
-    const ids = runs.map((r) => r.id).filter((id) => /^[\w-]+$/.test(id));
-    let found = { data: [] };
+    this.stale = false;
+    const begun = performance.now();
     try {
-      if (ids.length > 0)
-        found = await fetchData(`experiment/${page.experiment}/iterations`, {
-          query: {
-            filter: `id in (${ids.map((id) => `'${id}'`).join(', ')})`,
-            columns: [f.panel.x, f.panel.y].filter(Boolean).join(', '),
-            limit: mostRuns,
-          },
-        });
+      const query = { x: f.panel.x, y: f.panel.y ?? '', filter: asked };
+      const found = await fetchData(`experiment/${page.experiment}/panel`, { query });
       if (found.wrong) throw new Error(found.wrong.message);
+      if (asked !== this.asked) return; // another filter was requested
+      this.found = found;
     } catch (error) {
       if (asked !== this.asked) return;
-      this.asked = '';
+      this.asked = null;
       this.say(error.message);
       return;
     }
-    if (asked !== this.asked) return; // other runs were requested
-    const values = new Map(found.data.map((run) => [run.id, this.columns.map((c) => columnValue(run, c))]));
-    this.runs = runs.map((run) => ({ ...run, values: values.get(run.id) ?? [] }));
+    const now = performance.now();
+    this.rest = now + 10 * (now - begun);
     this.draw();
   }
 
   say(text) {
     const { f } = this;
-    this.runs = [];
+    this.found = null;
+    this.figure = null;
+    f.points.textContent = '';
+    f.beyond.replaceChildren();
     f.box.replaceChildren(el('p', { class: 'count none' }, text));
     f.root.dataset.drawn = 0;
   }
 
+  /** rebuild draws the panel in the colours of another theme. */
+  rebuild() {
+    this.draw();
+  }
+
   draw() {
-    const { f, page } = this;
-    if (!this.asked) return;
+    const { f, page, found } = this;
+    if (!found) return;
     this.width = f.box.clientWidth || 320;
-    const colors = new Map((this.drawn ?? []).map((r) => [r.id, r.color]));
-    const runs = this.runs
-      .filter((r) => this.columns.every((_, i) => r.values[i] != null && r.values[i] !== ''))
-      .map((r) => ({ ...r, color: colors.get(r.id) ?? r.color }));
-    const names = this.columns.map((c) => `${c.key}${c.kind === 'metric' ? ` (${c.stat || 'last'})` : ''}`);
-    const all = this.runs.length;
-    const some = runs.length < all ? `${count(runs.length)} of ` : '';
-    f.points.textContent = `${some}${count(all)} ${all === 1 ? 'run' : 'runs'}`;
-    f.root.dataset.drawn = runs.length;
-    if (runs.length === 0) {
-      f.box.replaceChildren(el('p', { class: 'count none' }, 'No drawn run has these values.'));
+    const rows = page.runs();
+    const grouped = Boolean(rows[0]?.group);
+    this.figure = valueFigure(f.panel.type, this.columns, found, grouped ? [] : rows);
+    const { runs, shown } = this.figure;
+    const lit = [...this.figure.drawn.keys()].filter((i) => shown[i]).length;
+    f.points.textContent = coverage(this.figure);
+    f.root.dataset.drawn = lit;
+    f.root.dataset.runs = this.figure.known;
+    const notes = [];
+    if (runs < found.total)
+      notes.push(`Only the newest ${count(runs)} of ${count(found.total)} runs are included.`);
+    if (grouped) notes.push('Runs are not coloured by group.');
+    const missing = grouped ? 0 : rows.length - this.figure.drawn.size;
+    if (missing > 0) notes.push(`${count(missing)} of the drawn runs ${missing === 1 ? 'is' : 'are'} not among them.`);
+    f.beyond.replaceChildren(...notes.map((text) => `${text} `));
+    if (this.figure.known === 0) {
+      f.box.replaceChildren(el('p', { class: 'count none' }, 'No run has these values.'));
       return;
     }
     const parts = { bar: bars, scatter, histogram };
-    f.box.replaceChildren(parts[f.panel.type]({ runs, names, width: this.width, height: this.height ?? 176 }));
+    this.pointer?.tip.remove();
+    this.pointer = new Pointer(found.names, found.ids);
+    f.box.replaceChildren(parts[f.panel.type](this.figure, this.width, this.height ?? 176, this.pointer));
     this.lit = '';
     this.highlight(page.highlight);
   }
@@ -147,7 +164,7 @@ class ValuePanel {
     if (this.height === height) return;
     this.height = height;
     this.f.box.style.height = `${height}px`;
-    if (this.runs.length > 0) this.draw();
+    this.draw();
   }
 
   highlight(id) {
@@ -159,49 +176,143 @@ class ValuePanel {
 
   remove() {
     this.resize.disconnect();
+    this.pointer?.tip.remove();
+    themedCharts.delete(this);
+    clearTimeout(this.later);
   }
 }
 
-/** dimension returns the values of runs in the form that plotaxis.js uses. Texts become indexes into texts. */
-function dimension(runs, i) {
-  const found = runs.map((r) => r.values[i]);
-  const numbers = found.map((v) => (String(v).trim() === '' ? Number.NaN : toNumber(v)));
-  if (numbers.every((v, k) => Number.isFinite(Number(v)) || isNaNText(found[k])))
-    return { values: numbers.map((v) => (Number.isFinite(Number(v)) ? Number(v) : null)), texts: null };
-  const texts = [...new Set(found.map(String))].sort(new Intl.Collator('en', { numeric: true }).compare);
-  return { values: found.map((v) => texts.indexOf(String(v))), texts };
+/**
+ * valueFigure returns what a panel draws.
+ * @param {string} type bar, scatter or histogram
+ * @param {Object[]} columns as from parseColumns
+ * @param {Object} found response of the server
+ * @param {Object[]} rows drawn runs
+ * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[], ids: string[],
+ *   titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of the values,
+ *   titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the runs with
+ *   all values, and drawn has the drawn runs by index
+ */
+function valueFigure(type, columns, found, rows) {
+  const raw = columns.map((_, i) => found.values[i]?.texts ?? found.values[i]?.numbers ?? []);
+  const dims = raw.map(dimension);
+  const at = new Map(found.ids.map((id, i) => [id, i]));
+  const drawn = new Map(rows.filter((r) => at.has(r.id)).map((r) => [at.get(r.id), r]));
+  // Bars also list values that are not numbers.
+  const has = (i) => (type === 'bar' ? raw[0][i] != null && raw[0][i] !== '' : dims.every((d) => d.values[i] != null));
+  const shown = found.ids.map((_, i) => has(i));
+  return {
+    type,
+    names: columns.map((c) => `${c.key}${c.kind === 'metric' ? ` (${c.stat || 'last'})` : ''}`),
+    runs: found.ids.length,
+    total: found.total,
+    known: shown.filter(Boolean).length,
+    shown,
+    ids: found.ids,
+    titles: found.names,
+    raw,
+    dims,
+    drawn,
+  };
+}
+
+/** coverage describes how many runs a panel shows. */
+export function coverage({ known, runs, shown, drawn }) {
+  const all = `${count(runs)} ${runs === 1 ? 'run' : 'runs'}`;
+  const lit = [...drawn.keys()].filter((i) => shown[i]).length;
+  const some = known < runs ? `${count(known)} of ${all}` : all;
+  return lit < known ? `${some}, ${count(lit)} drawn` : some;
+}
+
+/** dimension returns values in the form that plotaxis.js uses. Texts become indexes into texts. */
+function dimension(found) {
+  const numbers = found.map((v) => (v == null || String(v).trim() === '' ? Number.NaN : Number(toNumber(v))));
+  if (numbers.every((v, i) => Number.isFinite(v) || found[i] == null || isNaNText(found[i])))
+    return { values: numbers.map((v) => (Number.isFinite(v) ? v : null)), texts: null };
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  const texts = [...new Set(found.filter((v) => v != null).map(String))].sort(compare);
+  const at = new Map(texts.map((v, i) => [v, i]));
+  return { values: found.map((v) => (v == null ? null : at.get(String(v)))), texts };
 }
 
 const isNaNText = (v) => ['NaN', 'Infinity', '-Infinity'].includes(String(v));
 
-/** bars returns a list of the runs with bars, the largest value first. */
-function bars({ runs, names, height }) {
-  const rows = runs
-    .map((run) => ({ run, value: Number(toNumber(run.values[0])) }))
-    .sort((a, b) => (Number.isFinite(b.value) - Number.isFinite(a.value)) || b.value - a.value);
-  const known = rows.map((r) => r.value).filter(Number.isFinite);
+/** sorted returns the indexes of the shown runs, the largest value first, and then the runs without a number. */
+export function sorted({ dims, shown }) {
+  const value = (i) => (dims[0].texts ? null : dims[0].values[i]);
+  return [...shown.keys()]
+    .filter((i) => shown[i])
+    .sort((a, b) => (value(b) != null) - (value(a) != null) || value(b) - value(a));
+}
+
+/** bars returns a list of the runs with bars, the largest value first. Only rows near the visible part exist. */
+function bars(figure, width, height) {
+  const { names, ids, titles, raw, dims, drawn } = figure;
+  const order = sorted(figure);
+  const known = dims[0].texts ? [] : dims[0].values.filter((v) => v != null);
   const low = Math.min(0, ...known);
   const span = Math.max(0, ...known) - low || 1;
-  const list = el(
-    'ol',
-    { class: 'bars', tabindex: '0', 'aria-label': `${names[0]} of runs` },
-    ...rows.slice(0, mostBars).map(({ run, value }) => {
-      const bar = el('span', { class: `amount c${run.color}` });
-      if (Number.isFinite(value)) {
-        bar.style.marginLeft = `${((Math.min(0, value) - low) / span) * 100}%`;
-        bar.style.width = `${(Math.abs(value) / span) * 100}%`;
-      }
-      return el(
-        'li',
-        { 'data-of': run.id },
-        el('a', { href: new URL(`iteration/${run.id}`, base), title: run.name }, isolated(run.name)),
-        el('span', { class: 'track', 'aria-hidden': 'true' }, bar),
-        el('span', { class: 'number' }, number(run.values[0]))
-      );
-    })
-  );
+  const row = (i, place) => {
+    const run = drawn.get(i);
+    const bar = el('span', { class: `amount ${run ? `c${run.color}` : 'other'}` });
+    const value = dims[0].texts ? null : dims[0].values[i];
+    if (value != null) {
+      bar.style.marginLeft = `${((Math.min(0, value) - low) / span) * 100}%`;
+      bar.style.width = `${(Math.abs(value) / span) * 100}%`;
+    }
+    return el(
+      'li',
+      { 'data-of': ids[i], 'aria-setsize': order.length, 'aria-posinset': place + 1, class: run && 'drawn' },
+      el('a', { href: new URL(`iteration/${ids[i]}`, base), title: titles[i] }, isolated(titles[i])),
+      el('span', { class: 'track', 'aria-hidden': 'true' }, bar),
+      el('span', { class: 'number' }, number(raw[0][i]))
+    );
+  };
+  const list = el('ol', {
+    class: 'bars',
+    tabindex: '0',
+    'aria-label': `${names[0]} of ${count(order.length)} runs, the largest first`,
+    scroll: () => show(),
+  });
   list.style.maxHeight = `${height}px`;
-  return list;
+  const rows = new Map(); // rows that exist, by place
+  // Existing rows are kept in the document, so a focused link keeps the focus.
+  function show() {
+    const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - spareRows);
+    const last = Math.min(order.length, Math.ceil((list.scrollTop + height) / rowHeight) + spareRows);
+    for (const [place, li] of rows) {
+      if (place >= first && place < last) continue;
+      li.remove();
+      rows.delete(place);
+    }
+    let next = null;
+    for (let place = last - 1; place >= first; place -= 1) {
+      if (!rows.has(place)) {
+        rows.set(place, row(order[place], place));
+        list.insertBefore(rows.get(place), next);
+      }
+      next = rows.get(place);
+    }
+    list.style.paddingTop = `${first * rowHeight}px`;
+    list.style.paddingBottom = `${(order.length - last) * rowHeight}px`;
+  }
+  show();
+  if (order.length * rowHeight <= height || drawn.size === 0) return list;
+  // Marks beside the list show where the drawn runs are.
+  const marks = svgElement('svg', {
+    class: 'marks',
+    width: 8,
+    height,
+    viewBox: `0 0 8 ${height}`,
+    'aria-hidden': 'true',
+  });
+  order.forEach((i, place) => {
+    const run = drawn.get(i);
+    if (!run) return;
+    const y = 1 + (place / order.length) * (height - 2);
+    marks.append(line(0, y, 8, y, `rug c${run.color}`));
+  });
+  return el('div', { class: 'bars-box' }, list, marks);
 }
 
 const text = (x, y, anchor, words, cls) =>
@@ -238,23 +349,22 @@ function spaced(labels) {
   });
 }
 
-function scatter({ runs, names, width, height }) {
-  const [dx, dy] = [dimension(runs, 0), dimension(runs, 1)];
-  const there = runs.map((_, i) => dx.values[i] != null && dy.values[i] != null);
-  if (!there.some(Boolean)) return el('p', { class: 'count none' }, 'No drawn run has finite values.');
+/** scatter returns dots. The dots of drawn runs are elements above a canvas with all others. */
+function scatter(figure, width, height, pointer) {
+  const { names, ids, raw, dims, shown, drawn, known } = figure;
+  const [dx, dy] = dims;
   const [mx, my] = [dimensionAxis(dx), dimensionAxis(dy)];
   const px = (v) => left + 8 + mx.at(v) * (width - left - right - 16);
   const py = (v) => height - bottom - 8 - my.at(v) * (height - bottom - top - 16);
+  const place = (i) => (shown[i] ? [px(dx.values[i]), py(dy.values[i])] : null);
   const [across, up] = [mx.ticks(5), my.ticks(4)];
   const [acrossWords, upWords] = [axisLabels(dx, across), axisLabels(dy, up)];
-  return svgElement(
+  const drawing = svgElement(
     'svg',
     {
       viewBox: `0 0 ${width} ${height}`,
-      width,
-      height,
       role: 'img',
-      'aria-label': `${names[1]} over ${names[0]} of ${runs.length} runs`,
+      'aria-label': `${names[1]} over ${names[0]} of ${count(known)} runs`,
     },
     axes({
       width,
@@ -263,24 +373,22 @@ function scatter({ runs, names, width, height }) {
       up: up.map((v, i) => ({ at: py(v), words: upWords[i] })),
       xlabel: names[0],
     }),
-    ...runs.flatMap((run, i) =>
-      there[i]
-        ? [
-            svgElement(
-              'circle',
-              { class: `spot c${run.color}`, 'data-of': run.id, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
-              svgElement(
-                'title',
-                {},
-                document.createTextNode(
-                  [run.name, ...names.map((name, k) => `${name} ${number(run.values[k])}`)].join('\n')
-                )
-              )
-            ),
-          ]
-        : []
-    )
+    ...[...drawn].flatMap(([i, run]) => {
+      if (!shown[i]) return [];
+      const [cx, cy] = place(i);
+      return [svgElement('circle', { class: `spot c${run.color}`, 'data-of': run.id, cx, cy, r: 5 })];
+    })
   );
+  const { box, ctx } = layered(drawing, width, height);
+  const muted = themeColors().text;
+  paintDots(ctx, ids.length, (i) => (drawn.has(i) ? null : place(i)), () => muted, shown);
+  pointer.follow(
+    box,
+    (x, y) => nearestDot(ids.length, place, shown, x, y),
+    (i) => dotMark(place(i)),
+    (i) => names.map((name, k) => `${name} ${number(raw[k][i])}`)
+  );
+  return box;
 }
 
 /**
@@ -295,6 +403,7 @@ export function bins({ values, texts }) {
     return rest > 0 ? [...all, { label: 'others', n: rest }] : all;
   }
   const known = values.filter((v) => v != null);
+  if (known.length === 0) return [];
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const n = low === high ? 1 : Math.min(mostBins, Math.ceil(Math.log2(known.length)) + 1);
   const wide = (high - low) / n;
@@ -307,10 +416,17 @@ export function bins({ values, texts }) {
   return all.map((b) => ({ ...b, label: low === high ? number(low) : `${number(b.from)} to ${number(b.to)}` }));
 }
 
-function histogram({ runs, names, width, height }) {
-  const d = dimension(runs, 0);
+/** binPlace returns the position of a value on the axis of a histogram, from 0 to the number of bins. */
+export function binPlace({ texts }, all, v) {
+  if (texts) return Math.min(v, all.length - 1) + 0.5;
+  const [low, high] = [all[0].from, all.at(-1).to];
+  return low === high ? 0.5 : ((v - low) / (high - low)) * all.length;
+}
+
+/** histogram returns the distribution of a value. A line at the foot marks each drawn run. */
+function histogram({ names, titles, dims, shown, drawn, known }, width, height) {
+  const [d] = dims;
   const all = bins(d);
-  if (!all.some((b) => b.n > 0)) return el('p', { class: 'count none' }, 'No drawn run has a finite value.');
   const most = Math.max(...all.map((b) => b.n));
   const base = height - bottom;
   const wide = (width - left - right) / all.length;
@@ -323,6 +439,7 @@ function histogram({ runs, names, width, height }) {
   if (!d.texts && all.length > 1)
     across.push({ at: width - right - 8, words: number(Number(all.at(-1).to.toPrecision(3))) });
   const said = all.map((b) => `${b.label}: ${b.n}`).join(', ');
+  const title = (words) => svgElement('title', {}, document.createTextNode(words));
   return svgElement(
     'svg',
     {
@@ -330,19 +447,23 @@ function histogram({ runs, names, width, height }) {
       width,
       height,
       role: 'img',
-      'aria-label': `Number of runs by ${names[0]}: ${said}`,
+      'aria-label': `Number of runs by ${names[0]}, ${count(known)} runs: ${said}`,
     },
     axes({ width, height, across, up, xlabel: names[0] }),
     ...all.map((b, i) =>
       svgElement(
         'rect',
         { class: 'bin', x: left + i * wide + 1, y: py(b.n), width: Math.max(1, wide - 2), height: base - py(b.n) },
-        svgElement(
-          'title',
-          {},
-          document.createTextNode(`${count(b.n)} ${b.n === 1 ? 'run' : 'runs'}: ${b.label}`)
-        )
+        title(`${count(b.n)} ${b.n === 1 ? 'run' : 'runs'}: ${b.label}`)
       )
-    )
+    ),
+    ...[...drawn].flatMap(([i, run]) => {
+      if (!shown[i]) return [];
+      const x = left + binPlace(d, all, d.values[i]) * wide;
+      const mark = line(x, base, x, base - rugHeight, `rug c${run.color}`);
+      mark.dataset.of = run.id;
+      mark.append(title(`${titles[i]}: ${d.texts ? d.texts[d.values[i]] : number(d.values[i])}`));
+      return [mark];
+    })
   );
 }

@@ -158,6 +158,7 @@ function workbench(root) {
           query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' },
         }),
       runs: () => current,
+      scope: () => table.asked.filter ?? '',
       drawn: () => {
         if (current.length === 0) return { experiment, wrong: 'No runs are drawn.' };
         const { filter, sort } = table.asked;

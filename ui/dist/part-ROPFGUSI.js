@@ -1,0 +1,19 @@
+import{a as T,b as R}from"./part-Q6ANIVT3.js";import{a as F}from"./part-JNAYWBY4.js";var x=10,S=1,A=.35,O=new Map([..."€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"].map((o,t)=>[o,[128,130,131,132,133,134,135,136,137,138,139,140,142,145,146,147,148,149,150,151,152,153,154,155,156,158,159][t]]));function P(o){let t="";for(let e of o){let s=e.codePointAt(0),n=O.get(e)??(s>=32&&s<127||s>=160&&s<=255?s:null);if(n===null)return null;t+=n.toString(16).padStart(2,"0")}return`<${t}>`}var f=o=>String(Number(o.toFixed(3)));function b(o){return o.startsWith("#")?[1,3,5].map(t=>Number.parseInt(o.slice(t,t+2),16)/255):(o.match(/[\d.]+/g)??[0,0,0]).slice(0,3).map(t=>Number(t)/255)}var l=o=>Uint8Array.from(o,t=>t.charCodeAt(0));async function C(o){let t=new Blob([o]).stream().pipeThrough(new CompressionStream("deflate"));return new Uint8Array(await new Response(t).arrayBuffer())}var B=class{constructor(t,e){Object.assign(this,{width:t,height:e}),this.commands=[],this.alphas=[],this.images=[]}add(...t){this.commands.push(t.map(e=>typeof e=="number"?f(e):e).join(" "))}alpha(t){this.alphas.includes(t)||this.alphas.push(t),this.add(`/A${this.alphas.indexOf(t)} gs`)}path(t){t.forEach(([e,s],n)=>this.add(e,this.height-s,n?"l":"m"))}clip(t,e,s,n,a){this.add("q",t,this.height-e-n,s,n,"re W n"),a(),this.add("Q")}line(t,{color:e,width:s,dash:n=[],alpha:a=1}){t.length<2||(this.alpha(a),this.add(...b(e),"RG",s,"w",1,"j",`[${n.map(f).join(" ")}] 0 d`),this.path(t),this.add("S"))}area(t,{color:e,alpha:s=1}){t.length<3||(this.alpha(s),this.add(...b(e),"rg"),this.path(t),this.add("h f"))}dots(t,{color:e,radius:s,alpha:n=1}){if(t.length!==0){this.alpha(n),this.add(...b(e),"RG",2*s,"w",1,"J [] 0 d");for(let[a,c]of t)this.add(a,this.height-c,"m",a,this.height-c,"l");this.add("S",0,"J")}}text(t,e,s,{size:n,color:a,anchor:c="start",up:g=!1}){this.alpha(1),this.add(...b(a),"rg");let p=P(s),r=p===null&&this.picture(s,n),d=r?r.width/x:R(s,n),u={start:0,middle:d/2,end:d}[c],[i,h]=g?[0,1]:[1,0],[$,m]=[t-u*i,this.height-e-u*h];if(!r){this.add("BT /F1",n,"Tf",i,h,-h,i,$,m,"Tm",p,"Tj ET");return}let[w,y,j]=[r.width/x,r.height/x,A*n];this.add("q",w*i,w*h,-y*h,y*i,$+j*h,m-j*i,"cm"),this.add(`/I${this.images.indexOf(r)} Do Q`)}picture(t,e){let s=`${e*x}px ${T}`,n=F("canvas").getContext("2d",{willReadFrequently:!0});n.font=s;let a=Math.max(8,Math.ceil(n.measureText(t).width/8)*8),c=Math.ceil((S+A)*e*x);Object.assign(n.canvas,{width:a,height:c}),n.font=s,n.fillText(t,0,S*e*x);let{data:g}=n.getImageData(0,0,a,c),p=new Uint8Array(a/8*c).fill(255);for(let d=0;d<a*c;d+=1)g[4*d+3]>127&&(p[d>>3]&=~(128>>(d&7)));let r={width:a,height:c,bits:p};return this.images.push(r),r}async blob(){let t=[],e=[],s=0,n=i=>{t.push(i),s+=i.length},a=(i,h)=>{e.push(s),n(l(`${e.length} 0 obj
+${i}
+`)),h&&(n(l(`stream
+`)),n(h),n(l(`
+endstream
+`))),n(l(`endobj
+`))},c=6,g=this.images.map((i,h)=>`/I${h} ${c+h} 0 R`).join(" "),p=this.alphas.map((i,h)=>`/A${h} << /CA ${f(i)} /ca ${f(i)} >>`).join(" ");n(l(`%PDF-1.4
+%âãÏÓ
+`)),a("<< /Type /Catalog /Pages 2 0 R >>"),a("<< /Type /Pages /Kids [3 0 R] /Count 1 >>"),a(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${f(this.width)} ${f(this.height)}] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> /ExtGState << ${p} >> /XObject << ${g} >> >> >>`);let r=await C(l(this.commands.join(`
+`)));a(`<< /Length ${r.length} /Filter /FlateDecode >>`,r),a("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>");for(let{width:i,height:h,bits:$}of this.images){let m=await C($);a(`<< /Type /XObject /Subtype /Image /Width ${i} /Height ${h} /ImageMask true /BitsPerComponent 1 /Length ${m.length} /Filter /FlateDecode >>`,m)}let d=s,u=e.map(i=>`${String(i).padStart(10,"0")} 00000 n 
+`).join("");return n(l(`xref
+0 ${e.length+1}
+0000000000 65535 f 
+${u}`)),n(l(`trailer
+<< /Size ${e.length+1} /Root 1 0 R >>
+startxref
+${d}
+%%EOF
+`)),new Blob(t,{type:"application/pdf"})}};export{B as PdfPen,P as encode};
