@@ -78,7 +78,7 @@ function drawDots(page, figure) {
     const others = [...shown.keys()].filter((i) => shown[i] && !drawn.has(i));
     const few = known <= manyDots;
     pen.dots(others.map(place), { color: page.colors.edge, radius: few ? 1.5 : 0.8, alpha: few ? 0.7 : 0.4 });
-    for (const [i, run] of drawn)
+    for (const [i, run] of [...drawn].reverse())
       if (shown[i]) pen.dots([place(i)], { color: page.color(run), radius: 2.2 });
   });
 }

@@ -268,18 +268,16 @@ function bars(figure, width, height) {
       el('span', { class: 'number' }, number(raw[0][i]))
     );
   };
-  const list = el('ol', {
-    class: 'bars',
-    tabindex: '0',
-    'aria-label': `${names[0]} of ${count(order.length)} runs, the largest first`,
-    scroll: () => show(),
-  });
-  list.style.maxHeight = `${height}px`;
+  const list = el('ol');
+  const label = `${names[0]} of ${count(order.length)} runs, the largest first`;
+  const attributes = { class: 'bars', tabindex: '0', role: 'region', 'aria-label': label, scroll: () => show() };
+  const scroller = el('div', attributes, list);
+  scroller.style.maxHeight = `${height}px`;
   const rows = new Map(); // rows that exist, by place
   // Existing rows are kept in the document, so a focused link keeps the focus.
   function show() {
-    const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - spareRows);
-    const last = Math.min(order.length, Math.ceil((list.scrollTop + height) / rowHeight) + spareRows);
+    const first = Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - spareRows);
+    const last = Math.min(order.length, Math.ceil((scroller.scrollTop + height) / rowHeight) + spareRows);
     for (const [place, li] of rows) {
       if (place >= first && place < last) continue;
       li.remove();
@@ -297,7 +295,7 @@ function bars(figure, width, height) {
     list.style.paddingBottom = `${(order.length - last) * rowHeight}px`;
   }
   show();
-  if (order.length * rowHeight <= height || drawn.size === 0) return list;
+  if (order.length * rowHeight <= height || drawn.size === 0) return scroller;
   // Marks beside the list show where the drawn runs are.
   const marks = svgElement('svg', {
     class: 'marks',
@@ -312,7 +310,7 @@ function bars(figure, width, height) {
     const y = 1 + (place / order.length) * (height - 2);
     marks.append(line(0, y, 8, y, `rug c${run.color}`));
   });
-  return el('div', { class: 'bars-box' }, list, marks);
+  return el('div', { class: 'bars-box' }, scroller, marks);
 }
 
 const text = (x, y, anchor, words, cls) =>
@@ -373,7 +371,8 @@ function scatter(figure, width, height, pointer) {
       up: up.map((v, i) => ({ at: py(v), words: upWords[i] })),
       xlabel: names[0],
     }),
-    ...[...drawn].flatMap(([i, run]) => {
+    // The first run is above all others.
+    ...[...drawn].reverse().flatMap(([i, run]) => {
       if (!shown[i]) return [];
       const [cx, cy] = place(i);
       return [svgElement('circle', { class: `spot c${run.color}`, 'data-of': run.id, cx, cy, r: 5 })];
