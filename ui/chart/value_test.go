@@ -46,7 +46,7 @@ func TestBins(t *testing.T) {
 	for _, b := range all {
 		counts = append(counts, b.n)
 	}
-	if fmt.Sprint(counts) != "[13 12 12 13 12 12 12 14]" || at[1] != 0 || at[100] != 8 || !math.IsNaN(at[0]) {
+	if fmt.Sprint(counts) != "[13 12 13 12 12 13 12 13]" || at[1] != 0 || at[100] != 8 || !math.IsNaN(at[0]) {
 		t.Errorf("%v, %v to %v", counts, at[1], at[100])
 	}
 	if all, _ := (Values{Numbers: []float64{5, 5}}).bins(); len(all) != 1 || all[0].n != 2 {
