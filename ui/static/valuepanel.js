@@ -11,6 +11,7 @@ import { dotMark, layered, nearestDot, paintDots, Pointer } from './runcanvas.js
 const mostBins = 20;
 const rowHeight = 24; // pixels of a bar, as in dialog.css
 const spareRows = 20; // rows that are kept above and below the visible ones
+export const dotLayers = 8; // layers in which the dots of a scatter plot are drawn
 const rugHeight = 10; // pixels of the lines that mark runs in a histogram
 const [left, right, top, bottom] = [52, 12, 8, 40];
 
@@ -380,7 +381,9 @@ function scatter(figure, width, height, pointer) {
   );
   const { box, ctx } = layered(drawing, width, height);
   const muted = themeColors().text;
-  paintDots(ctx, ids.length, (i) => (drawn.has(i) ? null : place(i)), () => muted, shown);
+  // The dots of a layer do not darken each other, so dense places need several layers.
+  for (let k = 0; k < dotLayers; k += 1)
+    paintDots(ctx, ids.length, (i) => (drawn.has(i) || i % dotLayers !== k ? null : place(i)), () => muted, shown);
   pointer.follow(
     box,
     (x, y) => nearestDot(ids.length, place, shown, x, y),
