@@ -65,6 +65,8 @@ func (c showcase) pages() []shown {
 		{name: "importance", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance", ready: analysed},
 		{name: "importance, few runs", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance?goal=none&filter=" + url.QueryEscape("param.lr > 0.2"), ready: analysed},
 		{name: "project, settings", route: "/project/{id}/settings", user: "alice", path: "/project/" + c.w.project + "/settings"},
+		{name: "experiment, panels", route: "/experiment/{id}", user: "alice", path: c.panels,
+			ready: `document.querySelectorAll('figure[data-runs]').length === 3 && ` + chartsDrawn},
 		{name: "experiment, settings", route: "/experiment/{id}/settings", user: "alice", path: experiment + "/settings"},
 		{name: "artifacts", route: "/experiment/{id}/artifacts", user: "alice", path: "/experiment/" + c.shelf.experiment + "/artifacts"},
 		{name: "artifacts, none", route: "/experiment/{id}/artifacts", user: "alice", path: experiment + "/artifacts"},

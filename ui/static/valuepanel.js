@@ -12,6 +12,7 @@ const mostBins = 20;
 const rowHeight = 24; // pixels of a bar, as in dialog.css
 const spareRows = 20; // rows that are kept above and below the visible ones
 export const dotLayers = 8; // layers in which the dots of a scatter plot are drawn
+const faint = 0.15; // opacity of many dots
 const rugHeight = 10; // pixels of the lines that mark runs in a histogram
 const [left, right, top, bottom] = [52, 12, 8, 40];
 
@@ -189,8 +190,8 @@ class ValuePanel {
  * @param {Object[]} columns as from parseColumns
  * @param {Object} found response of the server
  * @param {Object[]} rows drawn runs
- * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[], ids: string[],
- *   titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of the values,
+ * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[],
+ *   ids: string[], titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of the values,
  *   titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the runs with
  *   all values, and drawn has the drawn runs by index
  */
@@ -383,7 +384,7 @@ function scatter(figure, width, height, pointer) {
   const muted = themeColors().text;
   // The dots of a layer do not darken each other, so dense places need several layers.
   for (let k = 0; k < dotLayers; k += 1)
-    paintDots(ctx, ids.length, (i) => (drawn.has(i) || i % dotLayers !== k ? null : place(i)), () => muted, shown);
+    paintDots(ctx, ids.length, (i) => (drawn.has(i) || i % dotLayers !== k ? null : place(i)), () => muted, shown, faint);
   pointer.follow(
     box,
     (x, y) => nearestDot(ids.length, place, shown, x, y),
