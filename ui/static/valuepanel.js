@@ -191,9 +191,9 @@ class ValuePanel {
  * @param {Object} found response of the server
  * @param {Object[]} rows drawn runs
  * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[],
- *   ids: string[], titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of the values,
- *   titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the runs with
- *   all values, and drawn has the drawn runs by index
+ *   ids: string[], titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of
+ *   the values, titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the
+ *   runs with all values, and drawn has the drawn runs by index
  */
 function valueFigure(type, columns, found, rows) {
   const raw = columns.map((_, i) => found.values[i]?.texts ?? found.values[i]?.numbers ?? []);
@@ -383,8 +383,10 @@ function scatter(figure, width, height, pointer) {
   const { box, ctx } = layered(drawing, width, height);
   const muted = themeColors().text;
   // The dots of a layer do not darken each other, so dense places need several layers.
-  for (let k = 0; k < dotLayers; k += 1)
-    paintDots(ctx, ids.length, (i) => (drawn.has(i) || i % dotLayers !== k ? null : place(i)), () => muted, shown, faint);
+  for (let k = 0; k < dotLayers; k += 1) {
+    const at = (i) => (drawn.has(i) || i % dotLayers !== k ? null : place(i));
+    paintDots(ctx, ids.length, at, () => muted, shown, faint);
+  }
   pointer.follow(
     box,
     (x, y) => nearestDot(ids.length, place, shown, x, y),
