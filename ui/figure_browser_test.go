@@ -85,8 +85,9 @@ func readPDF(file []byte) (content string, err error) {
 		if m := pdfObject.FindSubmatch(body); m == nil || string(m[1]) != strconv.Itoa(i) {
 			return wrong("no object %d at %d", i, at)
 		}
-		dictionary, after, ok := bytes.Cut(body, []byte("\n"))
-		if dictionary, after, ok = bytes.Cut(after, []byte("\n")); !ok || bytes.Count(dictionary, []byte("<<")) != bytes.Count(dictionary, []byte(">>")) {
+		_, after, _ := bytes.Cut(body, []byte("\n"))
+		dictionary, after, ok := bytes.Cut(after, []byte("\n"))
+		if !ok || bytes.Count(dictionary, []byte("<<")) != bytes.Count(dictionary, []byte(">>")) {
 			return wrong("object %d has the dictionary %q", i, dictionary)
 		}
 		for _, m := range regexp.MustCompile(`(\d+) 0 R`).FindAllSubmatch(dictionary, -1) {
