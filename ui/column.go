@@ -20,11 +20,14 @@ const (
 
 // defaultColumns returns the default columns of a table. The default columns are the best value
 // of the objective, parameters that differ among the newest runs, and the most interesting
-// metrics. Parameters with known names, such as lr, come first.
+// metrics. Parameters with known names, such as lr, come first. A metric with a defined goal is shown with its best value, and hidden metrics are omitted.
 func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objective) (string, error) {
 	columns, _, err := s.columnsOf(db, experimentID, o)
 	return columns, err
 }
+
+// bestStatistics maps the goal of a metric to the statistic with its best value.
+var bestStatistics = map[goal.Goal]string{goal.Minimize: ".min", goal.Maximize: ".max"}
 
 // columnsOf returns the default columns of a table, and the parameters that follow them if the
 // table is wide.
@@ -39,6 +42,11 @@ func (s *site) columnsOf(db *store.View, experimentID string, o *goal.Objective)
 		return "", "", err
 	}
 	metrics := found.Data
+	defined, err := db.Runs.Definitions(experimentID)
+	if err != nil {
+		return "", "", err
+	}
+	metrics = slices.DeleteFunc(metrics, func(k search.Key) bool { return defined.Of(k.Key).Hidden })
 	slices.SortStableFunc(metrics, func(a, b search.Key) int { return cmp.Compare(goal.InterestOf(a.Key), goal.InterestOf(b.Key)) })
 	var names []string
 	if o != nil {
@@ -51,7 +59,7 @@ func (s *site) columnsOf(db *store.View, experimentID string, o *goal.Objective)
 		metrics = metrics[:min(defaultColumns-1, len(metrics))]
 	}
 	for _, k := range metrics[:min(defaultColumns, len(metrics))] {
-		names = append(names, k.Column())
+		names = append(names, k.Column()+bestStatistics[defined.Of(k.Key).Goal])
 	}
 	more := paramColumns(params[first:min(first+wideColumns, len(params))])
 	return strings.Join(names, ", "), strings.Join(more, ", "), nil

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,8 +98,29 @@ func (f *figure) ends(name string) (low, high *float64, err error) {
 	return &a, &b, nil
 }
 
+// useDefinitions sets the X axis of a chart without an axis to the step metric that all of its
+// metrics have in their definitions.
+func (f *figure) useDefinitions(db *store.View, experimentID string) error {
+	if f.fields["axis"] != "" {
+		return nil
+	}
+	all, err := db.Runs.Definitions(experimentID)
+	if err != nil {
+		return err
+	}
+	axis := all.Of(f.keys[0]).StepMetric
+	if slices.ContainsFunc(f.keys, func(key string) bool { return all.Of(key).StepMetric != axis }) || axis == "" {
+		return nil
+	}
+	f.view.X, f.view.Against = chart.ByMetric, axis
+	return nil
+}
+
 // find reads the runs or the groups of a chart.
 func (f *figure) find(db *store.View, experimentID, sort string) error {
+	if err := f.useDefinitions(db, experimentID); err != nil {
+		return err
+	}
 	if f.fields["group"] == "" {
 		found, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Page: domain.Page{Limit: f.limit}, Filter: f.fields["filter"], Sort: sort})
 		f.runs = found.Data
