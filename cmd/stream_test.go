@@ -15,7 +15,7 @@ func TestStreamsOfBothPortsAreCounted(t *testing.T) {
 	w := dial(t, p)
 	project := w.create(t, "/project", `{"name": "p"}`)
 	experiment := w.create(t, "/experiment/project/"+project, `{"name": "e"}`)
-	for _, url := range []string{p.API + "/experiment/" + experiment + "/events", p.UI + "/data/experiment/" + experiment + "/events"} {
+	for _, url := range []string{p.API + "/experiment/" + experiment + "/events", p.UI + "/data/events?on=experiment/" + experiment + "/"} {
 		res, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"tracker/server/web"
@@ -19,46 +20,69 @@ const (
 	streamAge = time.Minute
 	// silencePause is the pause between two checks for lost runs.
 	silencePause = 5 * time.Second
+	// maxSubjects is the maximum number of subjects of an event stream. The windows of a browser
+	// share a stream, and each visible window has one subject. Proxies limit the length of URLs.
+	maxSubjects = 50
 )
 
-func (s *site) experimentEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, "experiment", s.DB.Runs.ExperimentChanges, func(ctx context.Context, id string) ([]string, error) {
-		return s.DB.Runs.SilentIterations(ctx, domain.System, id, s.lostBefore())
-	})
-}
-
-func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, "iteration", s.DB.Runs.IterationChanges, func(ctx context.Context, id string) ([]string, error) {
-		i, err := s.DB.Runs.Iteration(ctx, domain.System, id)
-		if err != nil || s.status(i) != lost {
-			return nil, err
-		}
-		return []string{id}, nil
-	})
-}
-
-// follow responds with an event stream of changes. The stream starts at the cursor in the
-// header Last-Event-ID. Without this header, the stream starts at ?cursor=, because a script
-// can't set the header. A run also counts as changed if it became lost or was seen again since
-// the last check, although nothing was written.
-func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
-	changes func(context.Context, domain.Actor, string, string) (runs.Changes, error),
-	silent func(context.Context, string) ([]string, error)) error {
-	cursor := r.Header.Get("Last-Event-ID")
-	if cursor == "" {
-		cursor = r.URL.Query().Get("cursor")
-	}
+// changesEvents responds with the changes of all subjects that the query lists, on one connection,
+// because browsers allow only six connections to a host. Each parameter ?on= is
+// "experiment/ID/CURSOR" or "iteration/ID/CURSOR".
+func (s *site) changesEvents(w http.ResponseWriter, r *http.Request) error {
 	user, err := s.Auth.CookieUser(r)
 	if err != nil {
 		web.WriteError(w, r, err)
 		return nil
 	}
 	web.InfoOf(r).User = user.Username
-	id, begin := idOf(r), s.Now()
-	err = s.events.Serve(w, r, web.EventStream{
+	begin := s.Now()
+	listed := r.URL.Query()["on"]
+	if len(listed) == 0 || len(listed) > maxSubjects {
+		web.WriteError(w, r, domain.Invalid("on", "List between 1 and %d subjects with ?on=.", maxSubjects))
+		return nil
+	}
+	all := make([]web.EventStream, len(listed))
+	for i, text := range listed {
+		kind, rest, _ := strings.Cut(text, "/")
+		id, cursor, _ := strings.Cut(rest, "/")
+		switch kind {
+		case "experiment":
+			all[i] = s.follow(r, kind, id, s.DB.Runs.ExperimentChanges, func(ctx context.Context, id string) ([]string, error) {
+				return s.DB.Runs.SilentIterations(ctx, domain.System, id, s.lostBefore())
+			})
+		case "iteration":
+			all[i] = s.follow(r, kind, id, s.DB.Runs.IterationChanges, s.ifLost)
+		default:
+			web.WriteError(w, r, domain.Invalid("on", "The parameter on must be experiment/ID/CURSOR or iteration/ID/CURSOR."))
+			return nil
+		}
+		all[i].Cursor = cursor
+		all[i].Ended = func() bool { return s.Now().Sub(begin) >= streamAge }
+	}
+	if err := s.events.ServeAll(w, r, all); err != nil {
+		web.WriteError(w, r, err)
+	}
+	return nil
+}
+
+// ifLost returns the ID of a run if the run is lost, and otherwise no ID.
+func (s *site) ifLost(ctx context.Context, id string) ([]string, error) {
+	i, err := s.DB.Runs.Iteration(ctx, domain.System, id)
+	if err != nil || s.status(i) != lost {
+		return nil, err
+	}
+	return []string{id}, nil
+}
+
+// follow returns an event stream of changes for the user who sends the request. A run also counts
+// as changed if it became lost or was seen again since the last check, although nothing was
+// written.
+func (s *site) follow(r *http.Request, kind, id string,
+	changes func(context.Context, domain.Actor, string, string) (runs.Changes, error),
+	silent func(context.Context, string) ([]string, error)) web.EventStream {
+	return web.EventStream{
 		Subject: kind + " " + id,
 		Viewer:  r.Header.Get("Cookie"),
-		Cursor:  cursor,
 		Allow: func(ctx context.Context) error {
 			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // the user might have signed out
 			if err == nil {
@@ -84,12 +108,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 				return err
 			}, err
 		},
-		Ended: func() bool { return s.Now().Sub(begin) >= streamAge },
-	})
-	if err != nil {
-		web.WriteError(w, r, err)
 	}
-	return nil
 }
 
 // addChanged adds the runs whose ID is in only one of the lists before and now to the changes.

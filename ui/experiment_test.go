@@ -217,9 +217,9 @@ func TestPagesOfOthers(t *testing.T) {
 		"/change?i=" + w.runs[0], "/delete?i=" + w.runs[0],
 		"/compare?i=" + w.runs[0] + "&i=" + w.runs[1], "/data/compare?i=" + w.runs[0] + "&i=" + w.runs[1], "/data/experiment/" + w.experiment + "/iterations",
 		"/data/experiment/" + w.experiment + "/keys", "/data/iteration/" + w.runs[0] + "/summary",
-		"/data/experiment/" + w.experiment + "/events", "/data/iteration/" + w.runs[0] + "/events"}
+		"/data/events?on=experiment/" + w.experiment + "/", "/data/events?on=iteration/" + w.runs[0] + "/"}
 	for _, path := range paths {
-		if !strings.HasSuffix(path, "events") {
+		if !strings.HasPrefix(path, "/data/events") {
 			s.get(path, alice).wants(t, 200)
 		}
 		a := s.get(path, bob)

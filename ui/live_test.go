@@ -2,14 +2,18 @@ package ui_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"tracker/server/web"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/runs"
+	"tracker/ui"
 )
 
 // TestRunPageFollowsItsRun checks that an open page shows new records of its run without a reload.
@@ -74,14 +78,18 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.quiet()
 }
 
-// TestManyWindows opens eight pages in the windows of one browser, which allows six connections to a server. All
-// of them load and show new values.
+// TestManyWindows opens eight pages in the windows of one browser, which allows six connections to a server. They
+// share one event stream, and all of them show new values.
 func TestManyWindows(t *testing.T) {
 	t.Parallel()
-	s := start(t, setup{})
+	var open atomic.Int64
+	s := start(t, setup{auth: true, base: "/lab", edit: func(o *ui.Options) {
+		o.Streams = web.NewStreams(web.MaxStreams, func(n int) { open.Add(int64(n)) })
+	}})
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(8, 3)
 	first := s.openBrowser(t)
+	first.signIn(s, "alice")
 	pages := []*browser{first}
 	for len(pages) < len(w.runs) {
 		ctx, cancel := chromedp.NewContext(first.ctx)
@@ -89,18 +97,53 @@ func TestManyWindows(t *testing.T) {
 		pages = append(pages, newBrowser(t, ctx, s.url))
 	}
 	for i, b := range pages {
-		b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[i]))
+		b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/lab/iteration/"+w.runs[i]))
 		b.is(pointsText, "3 points")
 	}
-	for i, b := range pages {
-		b.is(`document.documentElement.dataset.live`, "yes")
-		b.is(`document.hidden`, "false")
-		s.log(w.runs[i], "train/loss", i+1)
+	see := func(shown ...int) {
+		t.Helper()
+		for i, b := range pages {
+			b.is(`document.documentElement.dataset.live`, "yes")
+			b.is(`document.hidden`, "false")
+			s.log(w.runs[i], "train/loss", i+1)
+		}
+		for i, b := range pages {
+			b.is(pointsText, fmt.Sprintf("%d points", shown[i]))
+			b.quiet()
+		}
+		for deadline := time.Now().Add(patience); open.Load() != 1; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d streams are open", open.Load())
+			}
+		}
 	}
-	for i, b := range pages {
-		b.is(pointsText, fmt.Sprintf("%d points", i+4))
-		b.quiet()
+	see(4, 5, 6, 7, 8, 9, 10, 11)
+
+	// After the deletion of a run, the other pages are followed.
+	if err := s.db.Runs.DeleteIteration(t.Context(), s.actor("alice"), w.runs[7]); err != nil {
+		t.Fatal(err)
 	}
+	last := pages[7]
+	last.is(`document.querySelector('#problem').textContent`, "This was deleted, or you may no longer read it. The page is no longer updated.")
+	pages = pages[:7]
+	see(5, 7, 9, 11, 13, 15, 17)
+}
+
+// TestPageWithoutSharedWorker checks that a page is live in a browser without shared workers.
+func TestPageWithoutSharedWorker(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(1, 3)
+	b := s.openBrowser(t)
+	script := page.AddScriptToEvaluateOnNewDocumentParams{Source: `delete window.SharedWorker`}
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, script); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[0]))
+	b.is(`document.documentElement.dataset.live`, "yes")
+	s.log(w.runs[0], "train/loss", 1)
+	b.is(pointsText, "4 points")
+	b.quiet()
 }
 
 // TestRunPageKeepsTyping checks that typed text stays when the run ends.

@@ -181,8 +181,7 @@ func (s *site) routes() []route {
 		{"GET", "/data/compare", s.viewed(s.comparedData)},
 		{"POST", "/data/media", s.data(s.mediaData)},
 		{"POST", "/data/histograms", s.data(s.heatData)},
-		{"GET", "/data/experiment/{id}/events", s.experimentEvents},
-		{"GET", "/data/iteration/{id}/events", s.iterationEvents},
+		{"GET", "/data/events", s.changesEvents},
 		{"GET", "/data/iteration/{id}/summary", s.data(s.summaryData)},
 		{"GET", "/data/iteration/{id}/console", s.data(s.consoleData)},
 
@@ -262,7 +261,7 @@ func (s *site) serve(handle handler) http.Handler {
 // Notebooks is true, pages on other ports of this machine can also show the dashboard in a
 // frame.
 func (o *Options) policy() string {
-	p := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	p := "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; " +
 		"media-src 'self'; frame-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 	if o.Notebooks {
 		p += " http://localhost:* http://127.0.0.1:*"

@@ -190,7 +190,7 @@ func TestBadOrigin(t *testing.T) {
 }
 
 func TestSecurityHeaders(t *testing.T) {
-	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; frame-src 'self'; " +
+	const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; frame-src 'self'; " +
 		"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) {
 		o.Document = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") })

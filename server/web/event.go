@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,28 +112,121 @@ func newEvent(number int) *event { return &event{number: number, ready: make(cha
 // available. The id of an event is the cursor after the event. A change can be sent twice. If Serve
 // returns an error, it has sent nothing.
 func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) error {
-	if err := s.Allow(r.Context()); err != nil {
-		return err
-	}
 	if err := e.streams.enter(); err != nil {
 		return err
 	}
 	defer e.streams.leave()
-	// Join the feed before reading older changes. Otherwise a change between the two steps
-	// could be missed.
-	f, m, err := e.join(&s)
+	p, err := e.open(r.Context(), &s)
 	if err != nil {
 		return err
 	}
-	defer e.drop(s.Subject, f, m)
-	found, err := s.Changes(r.Context(), s.Cursor)
-	if err != nil {
+	defer p.drop()
+	if begin(w, r) && send(w, ": connected\nretry: 1000\nid: "+p.cursor+"\n\n"+p.missed) == nil {
+		p.feed.serve(r.Context(), p.member, func(text string) error { return send(w, text) })
+	}
+	return nil
+}
+
+// ServeAll sends the events of several streams on one connection, like Serve. The first line of the
+// data of each event is the index of the stream in all. After the changes that the client has
+// missed, the event "live" follows. The event "gone" means that the viewer can't read the subject.
+// If the viewer can read none of the subjects, ServeAll returns the error of the first. The
+// connection ends when one of the streams ends.
+func (e *Events) ServeAll(w http.ResponseWriter, r *http.Request, all []EventStream) error {
+	if err := e.streams.enter(); err != nil {
 		return err
+	}
+	defer e.streams.leave()
+	parts := make([]*part, len(all))
+	var first strings.Builder
+	var refused error
+	opened := false
+	for i := range all {
+		p, err := e.open(r.Context(), &all[i])
+		if err != nil {
+			if refused == nil {
+				refused = err
+			}
+			first.WriteString(number(i, "event: gone\n\n"))
+			continue
+		}
+		defer p.drop()
+		parts[i], opened = p, true
+		first.WriteString(number(i, p.missed) + number(i, "event: live\nid: "+p.cursor+"\n\n"))
+	}
+	if !opened {
+		return refused
+	}
+	if !begin(w, r) || send(w, ": connected\n\n"+first.String()) != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	var writing sync.Mutex
+	var serving sync.WaitGroup
+	for i, p := range parts {
+		if p == nil {
+			continue
+		}
+		serving.Go(func() {
+			defer cancel()
+			p.feed.serve(ctx, p.member, func(text string) error {
+				writing.Lock()
+				defer writing.Unlock()
+				return send(w, number(i, text))
+			})
+		})
+	}
+	serving.Wait()
+	return nil
+}
+
+// number adds the index of a stream to the data of an event. It returns comments unchanged.
+func number(i int, text string) string {
+	if !strings.HasPrefix(text, "event:") {
+		return text
+	}
+	return fmt.Sprintf("data: %d\n%s", i, text)
+}
+
+// part is an open stream of a connection.
+type part struct {
+	feed   *feed
+	member *member
+	drop   func()
+	cursor string // position after missed
+	missed string // event with the changes since the stream's cursor, or ""
+}
+
+// open checks that the viewer can read the subject, and opens the stream. The caller must call drop
+// when the stream ends.
+func (e *Events) open(ctx context.Context, s *EventStream) (*part, error) {
+	if err := s.Allow(ctx); err != nil {
+		return nil, err
+	}
+	// Join the feed before reading older changes. Otherwise a change between the two steps
+	// could be missed.
+	f, m, err := e.join(s)
+	if err != nil {
+		return nil, err
+	}
+	drop := func() { e.drop(s.Subject, f, m) }
+	found, err := s.Changes(ctx, s.Cursor)
+	if err != nil {
+		drop()
+		return nil, err
 	}
 	text, err := encodeChanges(found)
 	if err != nil {
-		return err
+		drop()
+		return nil, err
 	}
+	return &part{feed: f, member: m, drop: drop, cursor: found.Cursor, missed: text}, nil
+}
+
+// begin sets the headers of a response with events. It returns false if the method is HEAD, whose
+// response ends with the headers.
+func begin(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -140,17 +234,14 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	InfoOf(r).begun = time.Now()
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
-		return nil
+		return false
 	}
-	if send(w, ": connected\nretry: 1000\nid: "+found.Cursor+"\n\n"+text) == nil {
-		f.serve(w, r, m)
-	}
-	return nil
+	return true
 }
 
-// serve sends the events of f to the stream m until the stream ends.
-func (f *feed) serve(w http.ResponseWriter, r *http.Request, m *member) {
-	for f.wait(r.Context(), m) && !f.isBehind(m) && send(w, m.next.text) == nil {
+// serve calls write with the events of f until the stream m or ctx ends, or until write fails.
+func (f *feed) serve(ctx context.Context, m *member, write func(string) error) {
+	for f.wait(ctx, m) && !f.isBehind(m) && write(m.next.text) == nil {
 		m.next = m.next.next
 	}
 }

@@ -207,3 +207,52 @@ func TestStreamsEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// ServeAll numbers the events of its streams, and reports the subjects that the viewer can't read.
+// The connection ends with its first stream.
+func TestServeAll(t *testing.T) {
+	first, second := &subject{changed: 3}, &subject{}
+	e := NewEvents(nil)
+	t.Cleanup(e.Close)
+	stream := func(name string, s *subject, cursor string) EventStream {
+		return EventStream{Subject: name, Cursor: cursor, Allow: s.allowAll, Changes: s.changes}
+	}
+	barred := EventStream{Subject: "barred", Allow: func(context.Context) error { return errors.New("barred") }}
+	all := []EventStream{stream("first", first, "2"), barred, stream("second", second, "")}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := e.ServeAll(w, r, all); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	lines := listen(t, server, "", "")
+	wants := func(want string) {
+		t.Helper()
+		for line := range strings.Lines(want) {
+			if got, err := lines.ReadString('\n'); got != line {
+				t.Fatalf("%q instead of %q (%v)", got, line, err)
+			}
+		}
+	}
+	wants("\n" +
+		"data: 0\nevent: change\nid: 3\ndata: {\"iterations\":[],\"deleted\":[\"change 3\"],\"series\":[]}\n\n" +
+		"data: 0\nevent: live\nid: 3\n\n" +
+		"data: 1\nevent: gone\n\n" +
+		"data: 2\nevent: live\nid: 0\n\n")
+	second.do(func() { second.changed++ })
+	wants("data: 2\nevent: change\nid: 1\ndata: {\"iterations\":[],\"deleted\":[\"change 1\"],\"series\":[]}\n\n")
+	first.do(func() { first.deleted = true })
+	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
+		t.Errorf("after the end of a stream: %q (%v)", rest, err)
+	}
+
+	all = []EventStream{barred, barred}
+	res, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("without a readable subject: %s", res.Status)
+	}
+}

@@ -97,7 +97,7 @@ func TestStreamThatIsNotReadIsCut(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		f.serve(w, r, m)
+		f.serve(r.Context(), m, func(text string) error { return send(w, text) })
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(f.ended) })
