@@ -53,9 +53,16 @@ func compareSections(all []compared, o *goal.Objective) []compareSection {
 	chart.Sort(names, func(name string) string { return name }, chart.Spreads(summaries))
 	chart.PutFirst(names, o, func(name string) string { return name })
 	values := func(key, metric string, goal goal.Goal, of func(compared) (scalar.Value, bool)) {
+		var known []scalar.Value
+		for _, c := range all {
+			if v, ok := of(c); ok {
+				known = append(known, v)
+			}
+		}
+		places := plain.Decimals(known)
 		row := newCompareRow(all, key, func(c compared) string {
 			if v, ok := of(c); ok {
-				return plain.Number(v)
+				return plain.Fixed(v, places)
 			}
 			return ""
 		})

@@ -41,6 +41,7 @@ type experimentView struct {
 	Wide        string          // further columns for a wide table, "" if the user has selected the columns
 	Params      []string
 	Metrics     []string
+	Places      map[string]int // decimals of each metric
 	Rows        []run
 	Pager       pager
 	Rights      domain.Permission
@@ -222,6 +223,10 @@ func (s *site) fillRuns(v *experimentView, list domain.List[runs.Iteration], que
 		v.Rows = append(v.Rows, one)
 	}
 	v.Params, v.Metrics = slices.Sorted(maps.Keys(params)), slices.Sorted(maps.Keys(metrics))
+	v.Places = map[string]int{}
+	for _, key := range v.Metrics {
+		v.Places[key] = plain.MetricDecimals(list.Data, key)
+	}
 	v.Total = humanize.Comma(int64(list.Total))
 	keep := maps.Clone(query)
 	keep.Del("offset")

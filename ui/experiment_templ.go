@@ -1373,9 +1373,9 @@ func runTable(f frame, v experimentView) templ.Component {
 				}
 				if value, ok := r.Metrics[key]; ok {
 					var templ_7745c5c3_Var69 string
-					templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(plain.Number(value))
+					templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(plain.Fixed(value, v.Places[key]))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `experiment.templ`, Line: 290, Col: 29}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `experiment.templ`, Line: 290, Col: 43}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var69))
 					if templ_7745c5c3_Err != nil {

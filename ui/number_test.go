@@ -48,6 +48,17 @@ var writtenTicks = []struct {
 	{[]float64{2.5, 2.500000001, 2.500000002}, "2.5 +1e-9 +2e-9"},
 }
 
+var writtenColumns = []struct {
+	values []float64
+	want   string
+}{
+	{nil, ""}, {[]float64{3, 12}, "3 12"}, {[]float64{0.5, 0.25}, "0.50 0.25"}, {[]float64{0.47464, 0.4746, 0}, "0.47464 0.47460 0.00000"},
+	{[]float64{24538.2, 977.25}, "24538.20 977.25"}, {[]float64{123456.7, 99.5}, "123456.7 99.5"}, {[]float64{0.00001, 0.00002}, "1e-5 2e-5"},
+	{[]float64{0.51, 0.523, 100000}, "0.510 0.523 1e5"}, {[]float64{812.4, 0.0125, 900}, "812.4 1.25e-2 900.0"},
+	{[]float64{81234.4, 0.0125, 90000}, "81234 0.0125 90000"}, {[]float64{-0.5, math.NaN(), 12.25}, "-0.50 NaN 12.25"},
+	{[]float64{0.125, 0.0078125, 3.5}, "0.12500 0.00781 3.50000"},
+}
+
 // TestNumbers compares the server's number format with a table, and the scripts' format with the
 // server's, also for random numbers.
 func TestNumbers(t *testing.T) {
@@ -109,7 +120,43 @@ func TestNumbers(t *testing.T) {
 		}
 		b.is(`window.format.tickLabels([`+strings.Join(values, ", ")+`]).join(' ')`, w.want)
 	}
+	for _, w := range writtenColumns {
+		b.is(inColumn(w.values), columnOf(w.values))
+		if got := columnOf(w.values); got != w.want {
+			t.Errorf("the column %v is written %q, want %q", w.values, got, w.want)
+		}
+	}
+	for range 100 {
+		values := make([]float64, 5)
+		for i := range values {
+			values[i] = float64(rng.IntN(1<<16)) / float64(int(1)<<rng.IntN(20)) // often ties
+		}
+		b.is(inColumn(values), columnOf(values))
+	}
 	b.quiet()
+}
+
+// columnOf writes the values of a column as pages do.
+func columnOf(values []float64) string {
+	var all []scalar.Value
+	for _, v := range values {
+		all = append(all, scalar.Value(v))
+	}
+	var texts []string
+	for _, v := range all {
+		texts = append(texts, plain.Fixed(v, plain.Decimals(all)))
+	}
+	return strings.Join(texts, " ")
+}
+
+// inColumn returns an expression that writes the values of a column as scripts do.
+func inColumn(values []float64) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, jsNumber(v))
+	}
+	list := "[" + strings.Join(texts, ", ") + "]"
+	return list + `.map((v) => window.format.fixedDecimals(v, window.format.commonDecimals(` + list + `))).join(' ')`
 }
 
 // jsNumber writes a number as JavaScript reads it.

@@ -132,7 +132,8 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q runs.Iterat
 	}
 	head("Started", "created", false)
 	head("Duration", "duration", true)
-	for _, i := range list.Data {
+	cells := plain.Cells(list.Data, columns)
+	for n, i := range list.Data {
 		row := projectRun{run: s.run(i), Experiment: link{Name: names[i.ExperimentID], Path: "/experiment/" + i.ExperimentID}}
 		if row.Experiment.Name == "" {
 			e, err := db.Projects.Experiment(i.ExperimentID)
@@ -141,7 +142,7 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q runs.Iterat
 			}
 			names[e.ID], row.Experiment.Name = e.Name, e.Name
 		}
-		row.Cells = plain.Cells(i, columns)
+		row.Cells = cells[n]
 		v.Rows = append(v.Rows, row)
 	}
 	keep := maps.Clone(query)

@@ -49,7 +49,7 @@ func TestColumnsFit(t *testing.T) {
 }
 
 // TestNumbersInLine checks that numbers of similar size in a column have equal numbers of decimals,
-// and that numbers of very different sizes do not.
+// and that numbers of very different sizes have exponents.
 func TestNumbersInLine(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -65,8 +65,8 @@ func TestNumbersInLine(t *testing.T) {
 	column := func(key string) string {
 		return `[...document.querySelectorAll('#table td[data-metric="` + key + `"]')].map((td) => td.textContent)`
 	}
-	b.is(column("acc"), "0.4073,0.4262,1.2500")
-	b.is(column("far"), "0.00015,1.5,15000")
+	b.is(column("acc"), "0.40730,0.42624,1.25000")
+	b.is(column("far"), "1.5e-4,1.5,15000.0")
 	b.is(column("whole"), "0,1,2")
 	// A name that must be shortened first loses the common prefix of all names.
 	b.is(`[...document.querySelectorAll('#table tbody .rest')].map((e) => e.textContent + (e.scrollWidth > e.clientWidth ? ' cut' : ''))`, "0-of-model-0,1-of-model-1,2-of-model-2")

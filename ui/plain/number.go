@@ -3,6 +3,7 @@ package plain
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,11 +25,79 @@ func withDigits(v scalar.Value, digits int) string {
 	case size < 1e7 && f == math.Trunc(f):
 		return strconv.Itoa(int(f))
 	case size < 1e-4 || size >= 1e7:
-		mantissa, power, _ := strings.Cut(rounded(f, digits), "e")
-		exponent, _ := strconv.Atoi(power)
-		return strings.TrimRight(strings.TrimRight(mantissa, "0"), ".") + "e" + strconv.Itoa(exponent)
+		return scientific(f, digits)
 	}
 	return significant(f, digits)
+}
+
+// scientific formats a value with an exponent and up to the given number of significant digits.
+func scientific(f float64, digits int) string {
+	mantissa, power, _ := strings.Cut(rounded(f, digits), "e")
+	exponent, _ := strconv.Atoi(power)
+	return strings.TrimRight(strings.TrimRight(mantissa, "0"), ".") + "e" + strconv.Itoa(exponent)
+}
+
+// maxRatio is the maximum factor between the median of a column and a value whose decimals are
+// needed.
+const maxRatio = 100
+
+// Decimals returns the number of decimals for all values of a column, so that the decimal points
+// are aligned. The median gets up to five significant digits. The result is 0 if the values have no
+// decimals, or if the median is very small or large.
+func Decimals(values []scalar.Value) int {
+	var sizes []float64
+	for _, v := range values {
+		if !v.Finite() || v == 0 {
+			continue
+		}
+		sizes = append(sizes, math.Abs(float64(v)))
+	}
+	if len(sizes) == 0 {
+		return 0
+	}
+	slices.Sort(sizes)
+	median := sizes[(len(sizes)-1)/2]
+	if median < 1e-4 || median >= 1e5 {
+		return 0
+	}
+	needed := 0
+	for _, size := range sizes {
+		text := Number(scalar.Value(size))
+		if size <= median*maxRatio && size >= median/maxRatio && !strings.Contains(text, "e") {
+			_, decimals, _ := strings.Cut(text, ".")
+			needed = max(needed, len(decimals))
+		}
+	}
+	_, power, _ := strings.Cut(strconv.FormatFloat(median, 'e', -1, 64), "e")
+	exponent, _ := strconv.Atoi(power)
+	return max(0, min(4-exponent, needed))
+}
+
+const (
+	maxFixed  = 8     // maximum number of digits of a value with a fixed number of decimals
+	tolerance = 0.005 // relative error up to which a value gets the decimals of its column
+)
+
+// Fixed formats a value with the given number of decimals, or with as many as it needs if places is
+// 0. A value that is too small or too large for these decimals gets an exponent.
+func Fixed(v scalar.Value, places int) string {
+	if places == 0 || !v.Finite() {
+		return Number(v)
+	}
+	f := float64(v)
+	size := math.Abs(f)
+	// Browsers round ties away from zero.
+	_, decimals, _ := strings.Cut(strconv.FormatFloat(f, 'f', places+40, 64), ".")
+	near := f
+	if strings.TrimRight(decimals[places:], "0") == "5" {
+		near = math.Nextafter(f, 2*f)
+	}
+	fixed := strconv.FormatFloat(near, 'f', places, 64)
+	shown, _ := strconv.ParseFloat(fixed, 64)
+	if size < math.Pow10(maxFixed-places) && math.Abs(shown-f) <= tolerance*size {
+		return fixed
+	}
+	return scientific(f, 5)
 }
 
 // maxTickDigits is the maximum number of significant digits of an axis label.

@@ -1,6 +1,6 @@
 // The layout of the table of runs: the columns, their order and their widths.
 import * as columns from './columnname.js';
-import { fixedDecimals, commonDecimals } from './format.js';
+import { count, fixedDecimals, commonDecimals } from './format.js';
 
 const fixed = [
   { name: 'name', label: 'Name', sort: 'name', width: 196 },
@@ -57,12 +57,43 @@ function textWidth(text) {
   return Math.ceil(pen.measureText(text).width);
 }
 
+/**
+ * groupDecimals returns the number of decimals for the means of groups and their standard deviations. The median of the
+ * deviations gets two significant digits. The result is null if the values get as many decimals as they need.
+ * @param {(?{mean: ?number, sd: ?number})[]} values
+ * @returns {?number}
+ */
+function groupDecimals(values) {
+  const deviations = values.map((s) => s?.sd).filter((sd) => sd > 0).sort((a, b) => a - b);
+  if (deviations.length === 0) return commonDecimals(values.map((s) => s?.mean));
+  const median = deviations[Math.floor((deviations.length - 1) / 2)];
+  const places = 1 - Math.floor(Math.log10(median));
+  return places > 0 && places <= 6 ? places : null;
+}
+
+/**
+ * groupText returns the mean of a group, its standard deviation and the number of runs as texts.
+ * @param {?{mean: ?number, sd: ?number, n: number}} s
+ * @param {?number} places
+ * @returns {string[]}
+ */
+export function groupText(s, places) {
+  if (!s) return [];
+  return [
+    s.mean == null ? 'too large' : fixedDecimals(s.mean, places),
+    s.sd == null ? '' : ` ± ${places ? fixedDecimals(s.sd, places) : Number(s.sd.toPrecision(2))}`,
+    ` n=${count(s.n)}`,
+  ];
+}
+
 /** fittingWidth returns the width that fits the cells of a column and most of the column's header. */
 function fittingWidth(label, column, rows, places, best) {
   const text = (row) =>
     column.kind !== 'metric'
       ? (columns.columnValue(row, column) ?? '').slice(0, 60)
-      : fixedDecimals(columns.columnValue(row, column), places);
+      : row.group
+        ? groupText(columns.columnValue(row, column), places).join('')
+        : fixedDecimals(columns.columnValue(row, column), places);
   const cells = Math.max(0, ...rows.map((row) => textWidth(text(row)) * (row.id === best ? boldFactor : 1)));
   return Math.max(
     leastWidth,
@@ -120,7 +151,8 @@ export class TableLayout {
         const label = stat ? `${key} ${stat}` : key;
         // The first click sorts the best values to the top: small losses and errors, large values of other metrics.
         const most = metric && (stat === 'count' || !lessIsBetter.test(key));
-        const places = metric && !by ? commonDecimals(rows.map((row) => columns.columnValue(row, column))) : null;
+        const values = metric ? rows.map((row) => columns.columnValue(row, column)) : [];
+        const places = by ? groupDecimals(values) : commonDecimals(values);
         return {
           name,
           label,
@@ -131,7 +163,7 @@ export class TableLayout {
           sort: most ? `-${name}` : name,
           width:
             widths.get(name) ??
-            (by && metric ? 152 : fittingWidth(label, column, by ? [] : rows, places, best) + (metric ? beside : 0)),
+            fittingWidth(label, column, by && !metric ? [] : rows, places, best) + (metric ? beside : 0),
           pinned: pins.has(name),
         };
       })

@@ -4,6 +4,7 @@ import { dashClass } from './color.js';
 import * as columns from './columnname.js';
 import { el, isolated } from './dom.js';
 import { fixedDecimals, timeAgo, count, toNumber, duration, timestamp, number } from './format.js';
+import { groupText } from './tablelayout.js';
 
 const indent = 20; // pixels per level
 
@@ -75,7 +76,7 @@ export function tableRow(layout, run, { index, depth }, { shown, color, dash, pi
   Object.assign(name.querySelector('input'), { checked: picked, indeterminate: Boolean(partly) });
   const other = baseline?.id === run.id ? null : baseline;
   const chosen = layout.shown.map(({ column, digits }) =>
-    run.group ? groupCell(run, column) : runCell(run, column, other, best, digits)
+    run.group ? groupCell(run, column, digits) : runCell(run, column, other, best, digits)
   );
   layout.pin(chosen);
   const fixed = run.group
@@ -139,21 +140,19 @@ const groupLabel = (group) =>
   );
 
 /** groupCell returns the cell with the mean of a group, its standard deviation and the number of runs. */
-function groupCell(group, column) {
+function groupCell(group, column, digits) {
   if (column.kind !== 'metric') return el('td');
   const s = columns.columnValue(group, column);
   if (!s) return el('td', { class: 'number' });
   const mean = s.mean == null ? 'too large' : number(s.mean);
-  // The mean is rounded to the digits that its deviation justifies.
-  const digits = s.sd > 0 ? 1 - Math.floor(Math.log10(s.sd)) : -1;
-  const short = s.mean != null && digits >= 0 && digits <= 8 ? s.mean.toFixed(digits) : mean;
+  const [short, spread, size] = groupText(s, digits);
   const deviation = s.sd == null ? '' : `\nstandard deviation ${number(s.sd)}`;
   return el(
     'td',
     { class: 'number', title: `mean ${mean}${deviation}\nof ${count(s.n)} of ${count(group.iterations)} runs` },
     short,
-    s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`,
-    el('small', {}, ` n=${count(s.n)}`)
+    spread,
+    el('small', {}, size)
   );
 }
 

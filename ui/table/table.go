@@ -63,6 +63,8 @@ type Cell struct {
 	SD    *scalar.Value // standard deviation of a group with two values or more
 	N     int           // number of values in the mean, 0 for a run
 	Best  bool
+
+	places int // decimals of the value of a run, 0 for as many as it needs
 }
 
 // Of returns a table of an experiment's runs or groups. The objective o is nil if the experiment
@@ -89,6 +91,7 @@ func Of(db *store.View, experimentID string, q Query, o *goal.Objective) (Table,
 	} else {
 		err = t.readRuns(db, experimentID, q, columns)
 	}
+	t.align()
 	t.markBest()
 	return t, err
 }
@@ -179,6 +182,25 @@ func groupRow(g search.Group, columns []filter.Column) Row {
 	return row
 }
 
+// align sets the decimals of the values of runs, so that the decimal points of a column are aligned.
+func (t *Table) align() {
+	if t.Groups {
+		return
+	}
+	for c := range t.Heads {
+		var values []scalar.Value
+		for _, row := range t.Rows {
+			if cell := row.Cells[c]; cell.Known {
+				values = append(values, cell.Value)
+			}
+		}
+		places := plain.Decimals(values)
+		for r := range t.Rows {
+			t.Rows[r].Cells[c].places = places
+		}
+	}
+}
+
 // markBest marks the best value of each column that has a goal and two values or more. Values
 // that look equal in the table are marked together.
 func (t *Table) markBest() {
@@ -228,7 +250,7 @@ const deviationDigits = 2
 func numeral(c Cell) number {
 	mean := float64(c.Value)
 	if c.SD == nil || !c.Value.Finite() || !c.SD.Finite() || *c.SD <= 0 {
-		text, power, _ := strings.Cut(plain.Number(c.Value), "e")
+		text, power, _ := strings.Cut(plain.Fixed(c.Value, c.places), "e")
 		n := number{Value: text}
 		n.Power, _ = strconv.Atoi(power)
 		if c.SD != nil && *c.SD == 0 {
