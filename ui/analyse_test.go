@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -243,6 +244,53 @@ func TestAnalyse(t *testing.T) {
 	b.is(`document.querySelector('#analyse [name="metric"]').value`, "val/accuracy")
 	b.press(`[data-testid="show-charts"]`)
 	b.is(`getComputedStyle(document.querySelector('#analyse')).display`, "none")
+	b.quiet()
+}
+
+// TestBrushOfImportance drags over the pictures of parameters, which selects runs in the table.
+func TestBrushOfImportance(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	experiment, _ := s.tuning(t, 60)
+	all := must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Page: domain.Page{Limit: 60}, Columns: "param.lr, param.optimizer"}))(t).Data
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+experiment+"?analyse=1&pictures=lr%0Aoptimizer"))
+	b.is(`document.querySelector('#analyse')?.dataset.ready`, "yes")
+	drag := func(name string, from, to float64) {
+		t.Helper()
+		left, top, width, height := b.box(`[data-name="` + name + `"] .layers svg`)
+		b.do(chromedp.DragAndDropXY(left+from*width, top+height/3, left+to*width, top+height/2))
+	}
+	selected := func(inside func(lr float64, optimizer string) bool) {
+		t.Helper()
+		n := 0
+		for _, r := range all {
+			lr, err := strconv.ParseFloat(r.Params["lr"], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if inside(lr, r.Params["optimizer"]) {
+				n++
+			}
+		}
+		b.is(`document.querySelector('[data-testid="brushed"]').firstChild.textContent`, fmt.Sprintf("%d of 60 runs inside the brushes", n))
+		b.is(`document.querySelectorAll('#scroll tr[data-id]:not(.outside)').length > 0 && document.querySelectorAll('#scroll tr.outside').length > 0`, "true")
+	}
+	// The left half of the axis of learning rates is selected.
+	drag("lr", 0.1, 0.5)
+	b.is(`new URLSearchParams(location.search).get('brush')?.split('\t')[0]`, "param.lr")
+	high, err := strconv.ParseFloat(b.text(`new URLSearchParams(location.search).get('brush').split('\t')[2]`), 64)
+	if err != nil || high < 1e-4 || high > 1e-2 {
+		t.Fatalf("the range ends at %v (%v)", high, err)
+	}
+	selected(func(lr float64, _ string) bool { return lr <= high })
+	b.is(`document.querySelectorAll('[data-name="lr"] [data-testid="brushed-range"]').length`, "1")
+	// The texts are in the order adamw, lion, sgd.
+	drag("optimizer", 0.42, 0.98)
+	selected(func(lr float64, optimizer string) bool { return lr <= high && optimizer != "adamw" })
+	b.press(`[data-testid="clear-brushes"]`)
+	b.is(`document.querySelectorAll('[data-testid="brushed-range"], #scroll tr.outside').length`, "0")
+	b.fits()
 	b.quiet()
 }
 

@@ -418,6 +418,7 @@ export class Analyse {
           result: this.result(),
           inside: this.inside,
           pointer: this.pointer,
+          brushes: this.brushes,
         });
         const find = () =>
           this.parts.importance.querySelector(`[data-name="${CSS.escape(row.name)}"] > .picture > .layers`);
@@ -443,7 +444,8 @@ export class Analyse {
       el(
         'p',
         { class: 'count' },
-        'Share of the variation of the metric that a parameter explains, with its interactions. ' +
+        'Drag over a picture to select runs. ' +
+          'Share of the variation of the metric that a parameter explains, with its interactions. ' +
           'Estimated on held-out runs from random forests. ' +
           'Importance shows correlation, not causation. ',
         ...analysis.notes.map((note) => `${note} `)

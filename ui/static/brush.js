@@ -56,3 +56,49 @@ export class Brushes {
     });
   }
 }
+
+/**
+ * enableSelection lets the user drag a rectangle in a drawing. It calls picked with the rectangle's corners.
+ * @param {SVGElement} drawing
+ * @param {SVGElement} chosen rectangle that is visible while the user drags
+ * @param {function(number, number, number, number)} picked
+ * @param {number[]} [rows] top and bottom of the rectangle, if the user selects only a range across
+ */
+export function enableSelection(drawing, chosen, picked, rows) {
+  const { width, height } = drawing.viewBox.baseVal;
+  const at = (event) => {
+    const box = drawing.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];
+  };
+  let start = null;
+  const corners = (event) => {
+    const end = at(event);
+    const [low, high] = [Math.min, Math.max].map((pick) => [0, 1].map((i) => pick(start[i], end[i])));
+    return rows ? [low[0], rows[0], high[0], rows[1]] : [...low, ...high];
+  };
+  drawing.addEventListener('pointerdown', (event) => {
+    if (event.pointerType === 'touch' || event.button !== 0) return; // touching scrolls the page
+    start = at(event);
+    drawing.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  drawing.addEventListener('pointermove', (event) => {
+    if (!start) return;
+    const [x1, y1, x2, y2] = corners(event);
+    for (const [name, value] of Object.entries({
+      x: x1,
+      y: y1,
+      width: x2 - x1,
+      height: y2 - y1,
+      visibility: 'visible',
+    }))
+      chosen.setAttribute(name, value);
+  });
+  drawing.addEventListener('pointerup', (event) => {
+    if (!start) return;
+    const all = corners(event);
+    start = null;
+    chosen.setAttribute('visibility', 'hidden');
+    if (all[2] - all[0] > 4 && all[3] - all[1] > 4) picked(...all);
+  });
+}

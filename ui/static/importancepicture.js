@@ -1,4 +1,5 @@
 // The picture of one parameter: the runs as dots, the fitted curve, and the range of the best values.
+import { enableSelection } from './brush.js';
 import { el, isolated } from './dom.js';
 import { dotPlot, margin, spaced } from './dotplot.js';
 import { count, number } from './format.js';
@@ -36,6 +37,7 @@ function parameterAxis(param, row, width) {
   if (texts && names.length === 0)
     strips.push(...[...new Set(values.filter((v) => v != null && toNumber(v) == null))].slice(0, 13));
   if (rest && names.length > 0) strips.push('other');
+  strips.sort((a, b) => (a === 'other') - (b === 'other') || collator.compare(a, b)); // as the values of a brush
   if (values.some((v) => v == null)) strips.push('none');
   const inner = width - margin.left - margin.right;
   const each =
@@ -60,6 +62,8 @@ function parameterAxis(param, row, width) {
   return {
     values,
     axis,
+    // The value at a place of the range of numbers.
+    value: (px) => axis.value(Math.max(0, Math.min(1, (px - margin.left - pad) / (wide - 2 * pad)))),
     each,
     strips,
     place,
@@ -108,9 +112,9 @@ const finite = (v) => Number.isFinite(Number(v));
  * importancePicture draws the picture of a parameter in root.
  * @param {HTMLElement} root
  * @param {Object} row row of the analysis
- * @param {Object} data {analysis, columns, result: values of the metric by run, inside, pointer}
+ * @param {Object} data {analysis, columns, result: values of the metric by run, inside, pointer, brushes}
  */
-export function importancePicture(root, row, { analysis, columns, result, inside, pointer }) {
+export function importancePicture(root, row, { analysis, columns, result, inside, pointer, brushes }) {
   const param = columns.params.find((p) => p.name === row.name);
   if (!param) return;
   const width = Math.max(280, Math.round(root.clientWidth) || 560);
@@ -212,6 +216,14 @@ export function importancePicture(root, row, { analysis, columns, result, inside
         class: 'region',
       })
     );
+  const rows = [margin.top, bottom];
+  const range = (from, to, more) =>
+    svgElement('rect', { x: from, y: rows[0], width: to - from, height: rows[1] - rows[0], class: 'brush', ...more });
+  const chosen = range(0, 0, { visibility: 'hidden' });
+  const dimension = brushes.all.get(`param.${row.name}`);
+  const brushed = dimension && brushedRange(brushes.ranges.get(dimension.id), dimension, x);
+  if (brushed) over.push(range(brushed[0], brushed[1], { 'data-testid': 'brushed-range' }));
+  over.push(chosen);
   const box = dotPlot({
     width,
     height,
@@ -233,7 +245,35 @@ export function importancePicture(root, row, { analysis, columns, result, inside
     pointer,
     words: (i) => [`${row.name}: ${x.values[i] ?? 'none'}`, `${analysis.label}: ${number(result[i])}`],
   });
+  if (dimension)
+    enableSelection(
+      box.querySelector('svg'),
+      chosen,
+      (from, top, to) => brushes.set({ [dimension.id]: valuesBetween(from, to, dimension, x) }),
+      rows
+    );
   root.replaceChildren(box, legend(row, y.beyond, x, shades), curveTable(row, analysis));
+}
+
+/**
+ * valuesBetween returns the lowest and the highest value of a dimension whose runs are between two places, or null. If
+ * all values are numbers, it returns the values at the places.
+ */
+function valuesBetween(from, to, dimension, x) {
+  if (!dimension.texts) return [x.value(from), x.value(to)];
+  const some = dimension.values.filter((v, i) => v != null && x.place(x.values[i]) >= from && x.place(x.values[i]) <= to);
+  return some.length > 0 ? [Math.min(...some), Math.max(...some)] : null;
+}
+
+/** brushedRange returns the places of both ends of a range, or null. */
+function brushedRange(range, dimension, x) {
+  if (!range) return null;
+  if (!dimension.texts) return range.map((v) => x.place(v));
+  const places = dimension.values
+    .map((v, i) => (v != null && v >= range[0] && v <= range[1] ? x.place(x.values[i]) : null))
+    .filter((at) => at != null);
+  const half = x.axis ? 4 : x.each / 2;
+  return places.length > 0 ? [Math.min(...places) - half, Math.max(...places) + half] : null;
 }
 
 function legend(row, beyond, x, shades) {

@@ -1,4 +1,5 @@
 // The scatter plot of two dimensions.
+import { enableSelection } from './brush.js';
 import { dimensionOptions } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { axisLabels, valueLabel, dimensionAxis, rangeColor, svgElement, valueColor } from './plotaxis.js';
@@ -138,7 +139,7 @@ export function scatterPlot(root, runs, all, { state, brushes, judged, width: wi
       ...spots.filter(Boolean),
       chosen
     );
-    enableSelection(drawing, width, chosen, (x1, y1, x2, y2) => {
+    enableSelection(drawing, chosen, (x1, y1, x2, y2) => {
       const value = (m, t) => m.value(Math.max(0, Math.min(1, t)));
       const across = [x1, x2].map((x) => value(mx, (x - left - plotPadding) / wide));
       const up = [y2, y1].map((y) => value(my, (base - plotPadding - y) / high));
@@ -151,44 +152,6 @@ export function scatterPlot(root, runs, all, { state, brushes, judged, width: wi
   }
 
   draw();
-}
-
-/** enableSelection lets the user drag a rectangle in a drawing. It calls picked with the rectangle's corners. */
-function enableSelection(drawing, width, chosen, picked) {
-  const at = (event) => {
-    const box = drawing.getBoundingClientRect();
-    return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];
-  };
-  let start = null;
-  const corners = (event) => {
-    const end = at(event);
-    return [0, 1].map((i) => Math.min(start[i], end[i])).concat([0, 1].map((i) => Math.max(start[i], end[i])));
-  };
-  drawing.addEventListener('pointerdown', (event) => {
-    if (event.pointerType === 'touch' || event.button !== 0) return; // touching scrolls the page
-    start = at(event);
-    drawing.setPointerCapture(event.pointerId);
-    event.preventDefault();
-  });
-  drawing.addEventListener('pointermove', (event) => {
-    if (!start) return;
-    const [x1, y1, x2, y2] = corners(event);
-    for (const [name, value] of Object.entries({
-      x: x1,
-      y: y1,
-      width: x2 - x1,
-      height: y2 - y1,
-      visibility: 'visible',
-    }))
-      chosen.setAttribute(name, value);
-  });
-  drawing.addEventListener('pointerup', (event) => {
-    if (!start) return;
-    const all = corners(event);
-    start = null;
-    chosen.setAttribute('visibility', 'hidden');
-    if (all[2] - all[0] > 4 && all[3] - all[1] > 4) picked(...all);
-  });
 }
 
 /** legendItems returns the legend for the colours of a dimension: its categories, or both ends of its range. */
