@@ -135,6 +135,11 @@ func TestClicks(t *testing.T) {
 	b.is(`document.querySelector('.charts').textContent.includes('the band around it is ± one standard deviation')`, "true")
 	b.is(`document.querySelector('`+chart("val/loss")+`')?.dataset.drawn`, "10")
 	shown(chart("val/loss"))
+	// The decimal points of means and deviations are aligned.
+	b.is(`[...document.querySelectorAll('#table tbody tr.group td.number:nth-of-type(1)')].every((td, i, all) => {
+		const digits = (e) => e.textContent.match(/^\d+\.(\d+) ± \d+\.(\d+) n=\d$/)?.slice(1).map((text) => text.length).join();
+		return digits(td) && digits(td) === digits(all[0]);
+	})`, "true")
 	took(2)
 
 	// A figure of the methods in a report.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -23,6 +24,31 @@ func TestPrintDrawsAllCharts(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`window.printed = 0; window.print = () => { window.printed = ` + drawn + ` }`))
 	b.do(chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'p', ctrlKey: true, bubbles: true, cancelable: true }))`))
 	b.is(`window.printed`, "31")
+	b.quiet()
+}
+
+// TestPrintedPages checks that paper shows titles, whole tables and no controls.
+func TestPrintedPages(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(40, 2)
+	b := s.openBrowser(t)
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	seen := func(selector string) string {
+		return `[...document.querySelectorAll('` + selector + `')].filter((e) => e.checkVisibility()).length`
+	}
+	b.do(chromedp.EmulateViewport(800, 1100))
+	for _, page := range []string{"/experiment/" + w.experiment, "/iteration/" + w.runs[0], "/project/" + w.project + "/runs", "/compare?i=" + w.runs[0] + "&i=" + w.runs[1], "/"} {
+		b.do(chromedp.Navigate(s.url + page))
+		b.is(seen("h1"), "1")
+		b.is(seen(".bar, .side, footer, .links, .edits, input, select, button:not(.swatch, th *)"), "0")
+		b.is(`[...document.querySelectorAll('.scroll, .across, pre')].filter((e) => e.checkVisibility() && getComputedStyle(e).overflowX !== 'visible').length`, "0")
+	}
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment))
+	b.is(seen("#table tbody tr[data-id] a"), "40")
+	b.is(seen("#table thead [data-column]")+` > 2`, "true")
 	b.quiet()
 }
 

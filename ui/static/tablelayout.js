@@ -79,9 +79,10 @@ function groupDecimals(values) {
  */
 export function groupText(s, places) {
   if (!s) return [];
+  const sd = s.sd == null ? null : Number(s.sd.toPrecision(2));
   return [
     s.mean == null ? 'too large' : fixedDecimals(s.mean, places),
-    s.sd == null ? '' : ` ± ${places ? fixedDecimals(s.sd, places) : Number(s.sd.toPrecision(2))}`,
+    sd == null ? '' : ` ± ${places ? fixedDecimals(sd, places) : sd}`,
     ` n=${count(s.n)}`,
   ];
 }
