@@ -65,11 +65,13 @@ func TestNumbers(t *testing.T) {
 	s := start(t, setup{})
 	b := s.openBrowser(t)
 	b.do(chromedp.Navigate(s.url + "/"))
-	built := api.Build(api.BuildOptions{EntryPoints: []string{"static/format.js"}, Format: api.FormatIIFE, GlobalName: "format", Bundle: true})
-	if len(built.Errors) > 0 {
-		t.Fatal(built.Errors)
+	for _, name := range []string{"format", "decimals"} {
+		built := api.Build(api.BuildOptions{EntryPoints: []string{"static/" + name + ".js"}, Format: api.FormatIIFE, GlobalName: name, Bundle: true})
+		if len(built.Errors) > 0 {
+			t.Fatal(built.Errors)
+		}
+		b.do(chromedp.Evaluate[chromedp.Void](string(built.OutputFiles[0].Contents)))
 	}
-	b.do(chromedp.Evaluate[chromedp.Void](string(built.OutputFiles[0].Contents)))
 	b.is(`typeof window.format`, "object")
 
 	same := func(function string, values, want []string) {
@@ -156,7 +158,7 @@ func inColumn(values []float64) string {
 		texts = append(texts, jsNumber(v))
 	}
 	list := "[" + strings.Join(texts, ", ") + "]"
-	return list + `.map((v) => window.format.fixedDecimals(v, window.format.commonDecimals(` + list + `))).join(' ')`
+	return list + `.map((v) => window.decimals.fixedDecimals(v, window.decimals.commonDecimals(` + list + `))).join(' ')`
 }
 
 // jsNumber writes a number as JavaScript reads it.

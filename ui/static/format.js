@@ -16,7 +16,8 @@ export const number = (v) => withDigits(v, 5);
 /** round formats a value with four significant digits, for texts with little space. */
 export const round = (v) => withDigits(v, 4);
 
-const scientific = (v, digits) => v.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e');
+/** scientific formats a value with an exponent and up to the given number of significant digits. */
+export const scientific = (v, digits) => v.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e');
 
 function withDigits(v, digits) {
   if (v == null) return '';
@@ -41,42 +42,6 @@ export function tickLabels(values) {
     if (labels.every((label, i) => i === 0 || label !== labels[i - 1])) return labels;
   }
   return values.map((v, i) => (i === 0 ? withDigits(v, 15) : `+${withDigits(v - values[0], 3)}`));
-}
-
-const mostFixed = 8; // maximum number of digits of a value with a fixed number of decimals
-const mostRatio = 100; // if a value differs from the median by a larger factor, its decimals are not needed
-const tolerance = 0.005; // relative error up to which a value gets the decimals of its column
-
-/**
- * commonDecimals returns the number of decimals for all values of a column, so that the decimal points are aligned. The
- * median gets up to five significant digits. The result is null if the values have no decimals, or if the median is
- * very small or large. number.go chooses decimals in the same way.
- * @param {(number|string|null)[]} values
- * @returns {?number}
- */
-export function commonDecimals(values) {
-  const known = values.map(toNumber).filter((v) => Number.isFinite(v) && v !== 0);
-  const sizes = known.map(Math.abs).sort((a, b) => a - b);
-  const median = sizes[Math.floor((sizes.length - 1) / 2)];
-  if (sizes.length === 0 || median < 1e-4 || median >= 1e5) return null;
-  const needed = known
-    .filter((v) => Math.abs(v) <= median * mostRatio && Math.abs(v) >= median / mostRatio)
-    .map(number)
-    .map((text) => (text.includes('e') ? 0 : (text.split('.')[1]?.length ?? 0)));
-  return Math.max(0, Math.min(4 - Number(median.toExponential().split('e')[1]), Math.max(...needed))) || null;
-}
-
-/**
- * fixedDecimals formats a value with the given number of decimals, or with as many as it needs if that is null. A
- * value that is too small or too large for these decimals gets an exponent.
- */
-export function fixedDecimals(v, places) {
-  const value = toNumber(v);
-  if (!places || !Number.isFinite(value)) return number(v);
-  const fixed = value.toFixed(places);
-  const size = Math.abs(value);
-  if (size < 10 ** (mostFixed - places) && Math.abs(Number(fixed) - value) <= tolerance * size) return fixed;
-  return scientific(value, 5);
 }
 
 /** toNumber converts a value from the server to a number. In JSON, NaN and infinities are strings. */

@@ -6,7 +6,7 @@ const pause = 5000; // milliseconds before another attempt after a rejection
 
 /**
  * connect returns a function that sends a page's subject and cursor, or null, to the shared worker that holds the
- * event stream of all windows. Without shared workers, the page has a stream of its own.
+ * event stream of all windows. Without shared workers, the page opens its own stream.
  * @param {function(Object)} receive called with each message for the page
  * @returns {function(?{subject: string, cursor: string})}
  */

@@ -1,6 +1,7 @@
 // The layout of the table of runs: the columns, their order and their widths.
 import * as columns from './columnname.js';
-import { count, fixedDecimals, commonDecimals } from './format.js';
+import { fixedDecimals, commonDecimals } from './decimals.js';
+import { count } from './format.js';
 
 const fixed = [
   { name: 'name', label: 'Name', sort: 'name', width: 196 },

@@ -2,8 +2,9 @@
 import { base } from './base.js';
 import { dashClass } from './color.js';
 import * as columns from './columnname.js';
+import { fixedDecimals } from './decimals.js';
 import { el, isolated } from './dom.js';
-import { fixedDecimals, timeAgo, count, toNumber, duration, timestamp, number } from './format.js';
+import { timeAgo, count, toNumber, duration, timestamp, number } from './format.js';
 import { groupText } from './tablelayout.js';
 
 const indent = 20; // pixels per level
