@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/points"
@@ -22,7 +23,6 @@ import (
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/scalar"
-	"tracker/store/wandb"
 )
 
 // forest is a project whose records refer to each other, with its database in a folder.
@@ -95,13 +95,13 @@ func newForest(t *testing.T, random *rand.Rand, n int) *forest {
 		}
 	}
 	for i := range 30 {
-		a, err := db.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{IterationID: any(), Collection: "data", Type: "dataset",
+		a, err := db.Collections.CreateVersion(ctx, domain.System, collections.NewVersion{IterationID: any(), Collection: "data", Type: "dataset",
 			Digest: fmt.Sprint("digest ", i), ClientID: fmt.Sprint("client ", i), Metadata: "{}"})
 		must(err)
-		a, err = db.Wandb.CommitArtifact(ctx, domain.System, a.ID, nil)
+		a, err = db.Collections.CommitVersion(ctx, domain.System, a.ID, nil)
 		must(err)
 		for range 4 {
-			_, err := db.Wandb.UseArtifact(ctx, domain.System, a.ID, any())
+			_, err := db.Collections.UseVersion(ctx, domain.System, a.ID, any())
 			must(err)
 		}
 	}
@@ -368,7 +368,7 @@ func TestPushMendsLostReferences(t *testing.T) {
 		execIn(t, f.dir, `UPDATE source SET fingerprint = ? WHERE path = ? AND state = 'sync'`, s.Fingerprint, lab.API+" "+s.Record)
 	}
 	execIn(t, dir, `UPDATE iteration SET parent_num = NULL`)
-	execIn(t, dir, `DELETE FROM wandb_artifact_use`)
+	execIn(t, dir, `DELETE FROM artifact_use`)
 	execIn(t, dir, `DELETE FROM logged_model_use`)
 	execIn(t, dir, `UPDATE logged_model SET iteration_num = NULL`)
 	execIn(t, dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`)

@@ -21,7 +21,7 @@ var unannounced = map[string]string{
 
 	"project": "not a record of a run", "experiment": "not a record of a run", "experiment_view": "not a record of a run",
 	"report": "not a record of a run", "wandb_sweep": "not a record of a run",
-	"wandb_trial": "its run changes with it", "wandb_alias": "no page of a run shows it", "wandb_file": "no page of a run shows it",
+	"wandb_trial": "its run changes with it", "artifact_file": "no page of a run shows it",
 	"user": "an account", "user_permission": "an account", "api_key": "an account",
 	"source": "the progress of an import", "upload": "the progress of an upload",
 	"blob": "bytes of artifacts", "blob_inline": "bytes of artifacts", "blob_piece": "bytes of artifacts", "blob_pin": "bytes of artifacts",

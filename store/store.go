@@ -21,6 +21,7 @@ import (
 	"tracker/blob"
 	"tracker/store/archive"
 	"tracker/store/artifact"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/imports"
@@ -40,6 +41,8 @@ type DB struct {
 	Files  *files.DB
 	Models *registry.DB
 	Wandb  *wandb.DB
+
+	Collections *collections.DB
 
 	Users    *users.DB
 	Projects *projects.DB
@@ -62,13 +65,14 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	base := domain.New(o)
 	db := &DB{
-		Runs:     runs.New(base),
-		Files:    files.New(base),
-		Models:   registry.New(base),
-		Wandb:    wandb.New(base),
-		Users:    users.New(base),
-		Projects: projects.New(base),
-		base:     base,
+		Runs:        runs.New(base),
+		Files:       files.New(base),
+		Models:      registry.New(base),
+		Wandb:       wandb.New(base),
+		Collections: collections.New(base),
+		Users:       users.New(base),
+		Projects:    projects.New(base),
+		base:        base,
 	}
 	db.Trash = trash.New(base, db.Files)
 	db.Imports = imports.New(base, db.Runs, db.Files, db.Models)

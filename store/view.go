@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/projects"
@@ -25,6 +26,8 @@ type View struct {
 	Models *registry.View
 	Wandb  *wandb.View
 
+	Collections *collections.View
+
 	Users    *users.View
 	Projects *projects.View
 	Trash    *trash.View
@@ -44,7 +47,8 @@ func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error
 		tx.Actor = actor
 		return fn(&View{
 			Runs: runs.In(tx), Files: files.In(tx), Models: registry.In(tx), Wandb: wandb.In(tx),
-			Users: users.In(tx), Projects: projects.In(tx), Trash: trash.In(tx),
+			Collections: collections.In(tx),
+			Users:       users.In(tx), Projects: projects.In(tx), Trash: trash.In(tx),
 			tx: tx, cursor: cursor,
 		})
 	})

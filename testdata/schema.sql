@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 28;
+PRAGMA user_version = 29;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -10,6 +10,64 @@ CREATE TABLE api_key (
 ) STRICT;
 
 CREATE INDEX api_key_by_user ON api_key (user_id);
+
+CREATE TABLE "artifact_alias" (
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    collection    TEXT    NOT NULL,
+    alias         TEXT    NOT NULL,
+    artifact_num  INTEGER NOT NULL REFERENCES "artifact_version" (num) ON DELETE CASCADE,
+    PRIMARY KEY (experiment_id, collection, alias)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_alias_by_version ON artifact_alias (artifact_num);
+
+CREATE TABLE "artifact_file" (
+    artifact_num INTEGER NOT NULL REFERENCES "artifact_version" (num) ON DELETE CASCADE,
+    name         TEXT    NOT NULL,
+    md5          TEXT    NOT NULL,
+    PRIMARY KEY (artifact_num, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_file_by_md5 ON artifact_file (md5);
+
+CREATE TABLE artifact_tag (
+    artifact_num INTEGER NOT NULL REFERENCES artifact_version (num) ON DELETE CASCADE,
+    tag          TEXT    NOT NULL,
+    PRIMARY KEY (artifact_num, tag)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_tag_by_tag ON artifact_tag (tag);
+
+CREATE TABLE "artifact_use" (
+    artifact_num  INTEGER NOT NULL REFERENCES "artifact_version" (num) ON DELETE CASCADE,
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    PRIMARY KEY (artifact_num, iteration_num)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_use_by_iteration ON artifact_use (iteration_num);
+
+CREATE TABLE "artifact_version" (
+    num           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    collection    TEXT    NOT NULL,
+    version       INTEGER NOT NULL,
+    type          TEXT    NOT NULL,
+    digest        TEXT    NOT NULL,
+    client_id     TEXT    NOT NULL,
+    aliases       TEXT    NOT NULL,
+    description   TEXT    NOT NULL,
+    metadata      TEXT    NOT NULL,
+    state         TEXT    NOT NULL CHECK (state IN ('PENDING', 'COMMITTED', 'DELETED')),
+    size          INTEGER NOT NULL DEFAULT 0,
+    files         INTEGER NOT NULL DEFAULT 0,
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL,
+    UNIQUE (experiment_id, collection, version)
+) STRICT;
+
+CREATE INDEX artifact_version_by_iteration ON artifact_version (iteration_num);
 
 CREATE TABLE blob (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -621,56 +679,6 @@ CREATE TABLE user_permission (
 ) STRICT;
 
 CREATE INDEX user_permission_by_project ON user_permission (project_id);
-
-CREATE TABLE wandb_alias (
-    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
-    collection    TEXT    NOT NULL,
-    alias         TEXT    NOT NULL,
-    artifact_num  INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
-    PRIMARY KEY (experiment_id, collection, alias)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX wandb_alias_by_artifact ON wandb_alias (artifact_num);
-
-CREATE TABLE wandb_artifact (
-    num           INTEGER PRIMARY KEY AUTOINCREMENT,
-    id            TEXT    NOT NULL UNIQUE,
-    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
-    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
-    collection    TEXT    NOT NULL,
-    version       INTEGER NOT NULL,
-    type          TEXT    NOT NULL,
-    digest        TEXT    NOT NULL,
-    client_id     TEXT    NOT NULL,
-    aliases       TEXT    NOT NULL,
-    description   TEXT    NOT NULL,
-    metadata      TEXT    NOT NULL,
-    state         TEXT    NOT NULL CHECK (state IN ('PENDING', 'COMMITTED', 'DELETED')),
-    size          INTEGER NOT NULL DEFAULT 0,
-    files         INTEGER NOT NULL DEFAULT 0,
-    created_date  INTEGER NOT NULL,
-    updated_date  INTEGER NOT NULL,
-    UNIQUE (experiment_id, collection, version)
-) STRICT;
-
-CREATE INDEX wandb_artifact_by_iteration ON wandb_artifact (iteration_num);
-
-CREATE TABLE wandb_artifact_use (
-    artifact_num  INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
-    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
-    PRIMARY KEY (artifact_num, iteration_num)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX wandb_artifact_use_by_iteration ON wandb_artifact_use (iteration_num);
-
-CREATE TABLE wandb_file (
-    artifact_num INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
-    name         TEXT    NOT NULL,
-    md5          TEXT    NOT NULL,
-    PRIMARY KEY (artifact_num, name)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX wandb_file_by_md5 ON wandb_file (md5);
 
 CREATE TABLE wandb_row (
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,

@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"tracker/server/web"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
-	"tracker/store/wandb"
 )
 
 // artifactURL returns the URL of a file in an artifact version. The URL contains temporary
 // credentials.
-func (c *call) artifactURL(a *wandb.Artifact, name string) (string, error) {
+func (c *call) artifactURL(a *collections.Version, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, artifactSubject(a.ID, name), linkAge)
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -29,11 +29,11 @@ func (c *call) artifactURL(a *wandb.Artifact, name string) (string, error) {
 func artifactSubject(id, name string) string { return "artifact/" + id + "/" + name }
 
 func (c *call) writeArtifactFile() error {
-	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, c.vars["artifact"])
+	a, err := c.db.Collections.Version(c.ctx, c.actor, c.vars["artifact"])
 	if err != nil {
 		return err
 	}
-	if a.State != wandb.Pending {
+	if a.State != collections.Pending {
 		return domain.Errorf(domain.CodeConflict, "The artifact is complete; log another version.")
 	}
 	name := a.File(c.vars["name"])
@@ -52,7 +52,7 @@ func (c *call) writeArtifactFile() error {
 }
 
 func (c *call) readArtifactFile() error {
-	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, c.vars["artifact"])
+	a, err := c.db.Collections.Version(c.ctx, c.actor, c.vars["artifact"])
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *call) readArtifactFileByMD5() error {
 	if err != nil {
 		return domain.Invalid("md5", "The MD5 of a file must be 32 hexadecimal digits.")
 	}
-	run, name, err := c.db.Wandb.FileWith(c.ctx, c.actor, c.vars["artifact"], base64.StdEncoding.EncodeToString(sum))
+	run, name, err := c.db.Collections.FileWith(c.ctx, c.actor, c.vars["artifact"], base64.StdEncoding.EncodeToString(sum))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *call) readArtifactFileByMD5() error {
 }
 
 // artifactObject returns an artifact version with all fields that clients query.
-func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
+func (c *call) artifactObject(entity string, a *collections.Version) object {
 	project := func() object {
 		return object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity, "entity": c.entity(entity)}
 	}
@@ -89,7 +89,7 @@ func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 	return object{
 		"__typename": "Artifact", "id": a.ID, "artifactSequence": sequence(), "versionIndex": a.Version, "artifactType": kind,
 		"description": orNull(a.Description), "metadata": orNull(a.Metadata), "ttlDurationSeconds": -1, "ttlIsInherited": false,
-		"tags": []object{}, "historyStep": nil, "state": string(a.State), "size": a.Size, "digest": a.Digest, "digestAlgorithm": nil,
+		"tags": tagObjects(a), "historyStep": nil, "state": string(a.State), "size": a.Size, "digest": a.Digest, "digestAlgorithm": nil,
 		"commitHash": a.ID, "fileCount": a.Files, "createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate),
 		"aliases": aliases, "project": project(),
 		"currentManifest": object{"__typename": "ArtifactManifest", "id": a.ID, "file": object{"__typename": "File", "id": a.ID,
@@ -97,7 +97,7 @@ func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 		"files": files, "filesByManifestEntries": files,
 		"createdBy": func(args) (any, error) { return c.runByID(entity, a.IterationID) },
 		"usedBy": func(args) (any, error) {
-			ids, err := c.db.Wandb.ArtifactUsers(c.ctx, c.actor, a.ID)
+			ids, err := c.db.Collections.Users(c.ctx, c.actor, a.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +126,7 @@ func (c *call) runByID(entity, id string) (object, error) {
 }
 
 // collection returns the collection that contains all versions of an artifact name.
-func (c *call) collection(entity string, a *wandb.Artifact) object {
+func (c *call) collection(entity string, a *collections.Version) object {
 	return object{
 		"__typename": "ArtifactSequence", "id": a.ProjectID + "/" + a.Collection, "name": a.Collection, "description": nil, "state": "READY",
 		"createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate), "tags": connection(nil),
@@ -134,21 +134,21 @@ func (c *call) collection(entity string, a *wandb.Artifact) object {
 			"entity": object{"__typename": "Entity", "id": entity, "name": entity}},
 		"defaultArtifactType": object{"__typename": "ArtifactType", "id": a.Type, "name": a.Type},
 		"latestArtifact": func(args) (any, error) {
-			found, err := c.version(a.ProjectID, a.Collection+":"+wandb.Latest)
+			found, err := c.version(a.ProjectID, a.Collection+":"+collections.Latest)
 			if err != nil || found == nil {
 				return nil, err
 			}
 			return c.artifactObject(entity, found), nil
 		},
 		"artifacts": func(in args) (any, error) {
-			all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: a.ProjectID, Collection: a.Collection})
 			if err != nil {
 				return nil, err
 			}
 			return c.artifactPage(entity, all, in)
 		},
 		"aliases": func(args) (any, error) {
-			all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: a.ProjectID, Collection: a.Collection})
 			var nodes []object
 			for _, v := range all {
 				for _, alias := range append(slices.Clone(v.Aliases), "v"+itoa(v.Version)) {
@@ -168,7 +168,7 @@ func (c *call) collection(entity string, a *wandb.Artifact) object {
 }
 
 // membership returns an artifact version as a member of its collection.
-func (c *call) membership(entity string, a *wandb.Artifact) object {
+func (c *call) membership(entity string, a *collections.Version) object {
 	o := c.artifactObject(entity, a)
 	return object{"__typename": "ArtifactCollectionMembership", "id": a.ID, "versionIndex": a.Version, "createdAt": isoTime(a.CreatedDate),
 		"aliases": o["aliases"], "artifactCollection": o["artifactSequence"], "artifact": o, "files": o["files"]}
@@ -176,7 +176,7 @@ func (c *call) membership(entity string, a *wandb.Artifact) object {
 
 // artifactPage returns a page of artifact versions. The arguments "first" and "after" select
 // the page.
-func (c *call) artifactPage(entity string, all []wandb.Artifact, in args) (any, error) {
+func (c *call) artifactPage(entity string, all []collections.Version, in args) (any, error) {
 	offset, err := offsetOf(in.str("after"))
 	if err != nil {
 		return nil, err
@@ -194,13 +194,13 @@ func (c *call) artifactPage(entity string, all []wandb.Artifact, in args) (any, 
 
 // version returns the committed artifact version with a name such as model:v3 or model:latest.
 // It returns nil if the version does not exist.
-func (c *call) version(projectID, name string) (*wandb.Artifact, error) {
+func (c *call) version(projectID, name string) (*collections.Version, error) {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	collection, alias, ok := strings.Cut(name, ":")
 	if !ok || alias == "" {
-		alias = wandb.Latest
+		alias = collections.Latest
 	}
-	all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: projectID, Collection: collection})
+	all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: projectID, Collection: collection})
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +214,8 @@ func (c *call) version(projectID, name string) (*wandb.Artifact, error) {
 
 // projectArtifacts adds the artifact fields to a project object.
 func (c *call) projectArtifacts(o object, entity, projectID string) {
-	find := func(kind, collection string) ([]wandb.Artifact, error) {
-		return c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: projectID, Type: kind, Collection: collection})
+	find := func(kind, collection string) ([]collections.Version, error) {
+		return c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: projectID, Type: kind, Collection: collection})
 	}
 	one := func(in args) (any, error) {
 		a, err := c.version(projectID, in.str("name"))
@@ -224,7 +224,7 @@ func (c *call) projectArtifacts(o object, entity, projectID string) {
 		}
 		return c.artifactObject(entity, a), nil
 	}
-	collections := func(kind string) func(args) (any, error) {
+	ofKind := func(kind string) func(args) (any, error) {
 		return func(in args) (any, error) {
 			all, err := find(kind, "")
 			if err != nil {
@@ -253,7 +253,7 @@ func (c *call) projectArtifacts(o object, entity, projectID string) {
 	kindObject := func(name string) object {
 		return object{"__typename": "ArtifactType", "id": name, "name": name, "description": nil, "createdAt": isoTime(0),
 			"artifact": one, "artifactCollection": collection(name), "artifactSequence": collection(name),
-			"artifactCollections": collections(name), "artifactSequences": collections(name)}
+			"artifactCollections": ofKind(name), "artifactSequences": ofKind(name)}
 	}
 	o["artifact"] = one
 	o["artifactCollectionMembership"] = func(in args) (any, error) {
@@ -264,7 +264,7 @@ func (c *call) projectArtifacts(o object, entity, projectID string) {
 		return c.membership(entity, a), nil
 	}
 	o["artifactCollection"] = collection("")
-	o["artifactCollections"] = collections("")
+	o["artifactCollections"] = ofKind("")
 	o["artifactType"] = func(in args) (any, error) {
 		all, err := find(in.str("name"), "")
 		if err != nil || len(all) == 0 {
@@ -319,4 +319,24 @@ func isVersion(alias string) bool {
 	}
 	_, err := strconv.ParseUint(digits, 10, 63)
 	return err == nil
+}
+
+// tagNames returns the names of the tags in the given argument.
+func tagNames(a args, argument string) []string {
+	var names []string
+	for _, o := range a.objects(argument) {
+		if tag := o.str("tagName"); tag != "" {
+			names = append(names, tag)
+		}
+	}
+	return names
+}
+
+// tagObjects returns the tags of an artifact version.
+func tagObjects(a *collections.Version) []object {
+	tags := make([]object, len(a.Tags))
+	for i, tag := range a.Tags {
+		tags[i] = object{"__typename": "Tag", "id": a.ID + ":" + tag, "name": tag, "tagCategoryName": nil, "attributes": nil}
+	}
+	return tags
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/collections"
 	"tracker/store/domain"
-	"tracker/store/wandb"
 )
 
 // artifactMutations returns the mutation fields for artifacts.
@@ -49,16 +49,13 @@ func (c *call) createArtifact(a args) (any, error) {
 	if collection == "" && len(names) > 0 {
 		collection = names[0]
 	}
-	made, err := c.db.Wandb.CreateArtifact(c.ctx, c.actor, wandb.NewArtifact{
+	made, err := c.db.Collections.CreateVersion(c.ctx, c.actor, collections.NewVersion{
 		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"), SharedID: a.str("distributedID"),
-		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a)})
+		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a), Tags: tagNames(a, "tags")})
 	if err != nil {
 		return nil, err
 	}
-	if len(a.objects("tags")) > 0 {
-		err = c.lose(run, "The tags of the artifact "+made.Collection+" were not stored: artifacts have only aliases.")
-	}
-	if err == nil && a.number("ttlDurationSeconds", 0) > 0 {
+	if a.number("ttlDurationSeconds", 0) > 0 {
 		err = c.lose(run, "The time to live of the artifact "+made.Collection+" was not stored: artifacts are kept until they are deleted.")
 	}
 	if err != nil {
@@ -77,7 +74,7 @@ func orDefault(project string) string {
 // manifestObject returns the manifest of an artifact version, with its upload address. The
 // manifest's id is the id of the version. The id of a manifest part also has a slash and the
 // part's name.
-func (c *call) manifestObject(a wandb.Artifact, name string) object {
+func (c *call) manifestObject(a collections.Version, name string) object {
 	id := a.ID
 	if name != manifestName {
 		id += "/" + name
@@ -91,7 +88,7 @@ func (c *call) manifestObject(a wandb.Artifact, name string) object {
 // or if it adds files to the newest version, createManifest returns a new part of the manifest
 // instead.
 func (c *call) createManifest(in args) (any, error) {
-	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, in.str("artifactID"))
+	a, err := c.db.Collections.Version(c.ctx, c.actor, in.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +103,7 @@ func (c *call) createManifest(in args) (any, error) {
 
 func (c *call) updateManifest(in args) (any, error) {
 	id, name, _ := strings.Cut(in.str("artifactManifestID"), "/")
-	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, id)
+	a, err := c.db.Collections.Version(c.ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +115,12 @@ func (c *call) updateManifest(in args) (any, error) {
 
 // createArtifactFiles returns an upload address for each file, in the order of the request.
 func (c *call) createArtifactFiles(a args) (any, error) {
-	known := map[string]*wandb.Artifact{}
+	known := map[string]*collections.Version{}
 	var nodes []object
 	for _, f := range a.objects("artifactFiles") {
 		id, name := f.str("artifactID"), f.str("name")
 		if known[id] == nil {
-			found, err := c.db.Wandb.Artifact(c.ctx, c.actor, id)
+			found, err := c.db.Collections.Version(c.ctx, c.actor, id)
 			if err != nil {
 				return nil, err
 			}
@@ -144,11 +141,11 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 }
 
 func (c *call) commitArtifact(a args) (any, error) {
-	found, err := c.db.Wandb.Artifact(c.ctx, c.actor, a.str("artifactID"))
+	found, err := c.db.Collections.Version(c.ctx, c.actor, a.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
-	if found.State == wandb.Pending {
+	if found.State == collections.Pending {
 		defer c.untimed()()
 		if err := c.joinManifest(&found); err != nil {
 			return nil, err
@@ -160,7 +157,7 @@ func (c *call) commitArtifact(a args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found, err = c.db.Wandb.CommitArtifact(c.ctx, c.actor, found.ID, entries); err != nil {
+		if found, err = c.db.Collections.CommitVersion(c.ctx, c.actor, found.ID, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -168,17 +165,14 @@ func (c *call) commitArtifact(a args) (any, error) {
 }
 
 func (c *call) updateArtifact(a args) (any, error) {
-	if len(a.objects("tagsToAdd")) > 0 {
-		return nil, domain.Invalid("tagsToAdd", "This server does not have tags of artifacts; use an alias instead.")
-	}
 	if a.number("ttlDurationSeconds", 0) > 0 {
 		return nil, domain.Invalid("ttlDurationSeconds", "This server keeps artifacts until they are deleted; leave out ttl.")
 	}
-	p := wandb.ArtifactPatch{Description: a.text("description"), Metadata: a.text("metadata")}
+	p := collections.Patch{Description: a.text("description"), Metadata: a.text("metadata"), AddTags: tagNames(a, "tagsToAdd"), RemoveTags: tagNames(a, "tagsToDelete")}
 	if a["aliases"] != nil {
 		p.Aliases = append([]string{}, aliasNames(a)...)
 	}
-	changed, err := c.db.Wandb.UpdateArtifact(c.ctx, c.actor, a.str("artifactID"), p)
+	changed, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, a.str("artifactID"), p)
 	if err != nil {
 		return nil, err
 	}
@@ -186,18 +180,18 @@ func (c *call) updateArtifact(a args) (any, error) {
 }
 
 func (c *call) addAliases(a args) (any, error) {
-	_, err := c.db.Wandb.UpdateArtifact(c.ctx, c.actor, a.str("artifactID"), wandb.ArtifactPatch{Add: aliasNames(a)})
+	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, a.str("artifactID"), collections.Patch{Add: aliasNames(a)})
 	return object{"success": err == nil}, err
 }
 
 func (c *call) deleteAliases(a args) (any, error) {
-	_, err := c.db.Wandb.UpdateArtifact(c.ctx, c.actor, a.str("artifactID"), wandb.ArtifactPatch{Remove: aliasNames(a)})
+	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, a.str("artifactID"), collections.Patch{Remove: aliasNames(a)})
 	return object{"success": err == nil}, err
 }
 
 func (c *call) deleteArtifact(a args) (any, error) {
 	defer c.untimed()()
-	deleted, err := c.db.Wandb.DeleteArtifact(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
+	deleted, err := c.db.Collections.DeleteVersion(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +207,7 @@ func (c *call) useArtifact(a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := c.db.Wandb.UseArtifact(c.ctx, c.actor, a.str("artifactID"), run)
+	used, err := c.db.Collections.UseVersion(c.ctx, c.actor, a.str("artifactID"), run)
 	if err != nil {
 		return nil, err
 	}

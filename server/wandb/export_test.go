@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"tracker/store/collections"
 	"tracker/store/wandb"
 )
 
@@ -40,7 +41,7 @@ func Queries() []string {
 }
 
 // DecodeManifest exports decodeManifest.
-func DecodeManifest(r io.Reader, take func(int64) error) ([]wandb.Entry, error) {
+func DecodeManifest(r io.Reader, take func(int64) error) ([]collections.Entry, error) {
 	return decodeManifest(r, take)
 }
 

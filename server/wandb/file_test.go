@@ -2,11 +2,12 @@ package wandb_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"tracker/store/collections"
 	"tracker/store/domain"
-	"tracker/store/wandb"
 )
 
 // The files of a run do not include the files of artifact versions that the run has logged,
@@ -17,11 +18,11 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 	b.run("p", "r")
 	long := strings.Repeat("x", domain.MaxText)
 	for i := range 35 {
-		a, err := b.db.Wandb.CreateArtifact(t.Context(), domain.System, wandb.NewArtifact{IterationID: b.id("p", "r"),
+		a, err := b.db.Collections.CreateVersion(t.Context(), domain.System, collections.NewVersion{IterationID: b.id("p", "r"),
 			Collection: "c", Type: "t", Digest: fmt.Sprint(i), Description: long, Metadata: `"` + long[2:] + `"`})
 		b.must(err)
 		b.send("PUT", "/artifacts/"+a.ID+"/wandb_manifest.json", `{"contents":{}}`).wants(200)
-		_, err = b.db.Wandb.CommitArtifact(t.Context(), domain.System, a.ID, nil)
+		_, err = b.db.Collections.CommitVersion(t.Context(), domain.System, a.ID, nil)
 		b.must(err)
 	}
 	// The last three names do not belong to versions.
@@ -35,7 +36,7 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 
 // Tags and the time to live of an artifact are not stored. If they are logged, logging succeeds and
 // the run records the loss. Changing them later is rejected.
-func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
+func TestTagsOfArtifacts(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
 	b.run("p", "r")
@@ -57,22 +58,27 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	for range 2 {
 		create(`, digest: "1", clientID: "1", tags: [{tagName: "a"}], ttlDurationSeconds: 60`)
 	}
-	if got := lost(); got != "The tags of the artifact c were not stored: artifacts have only aliases.\n"+
-		"The time to live of the artifact c was not stored: artifacts are kept until they are deleted." {
+	if got := lost(); got != "The time to live of the artifact c was not stored: artifacts are kept until they are deleted." {
 		t.Errorf("lost %q", got)
 	}
-	a, err := b.db.Wandb.CreateArtifact(t.Context(), domain.System, wandb.NewArtifact{IterationID: b.id("p", "r"), Collection: "c", Type: "t", Digest: "2"})
+	a, err := b.db.Collections.CreateVersion(t.Context(), domain.System, collections.NewVersion{IterationID: b.id("p", "r"), Collection: "c", Type: "t", Digest: "2"})
 	b.must(err)
 	change := func(more string) answer {
 		t.Helper()
 		return b.query(`mutation { updateArtifact(input: {artifactID: "`+a.ID+`", description: "new", `+more+`}) { artifact { description } } }`, nil)
 	}
-	change(`tagsToAdd: [{tagName: "a"}]`).wants(400)
 	change(`ttlDurationSeconds: 60`).wants(400)
-	if same, err := b.db.Wandb.Artifact(t.Context(), domain.System, a.ID); err != nil || same.Description != "" {
+	if same, err := b.db.Collections.Version(t.Context(), domain.System, a.ID); err != nil || same.Description != "" {
 		t.Errorf("%v %q", err, same.Description)
 	}
 	change(`tagsToAdd: [], tagsToDelete: [], ttlDurationSeconds: null`).wants(200)
+	change(`tagsToAdd: [{tagName: "b"}, {tagName: "a"}], tagsToDelete: []`).wants(200)
+	change(`tagsToAdd: [{tagName: "c"}], tagsToDelete: [{tagName: "a"}]`).wants(200)
+	changed, err := b.db.Collections.Version(t.Context(), domain.System, a.ID)
+	b.must(err)
+	if want := []string{"b", "c"}; !slices.Equal(changed.Tags, want) {
+		t.Errorf("tags %q, want %q", changed.Tags, want)
+	}
 }
 
 // If a client requests a missing file by name, the response lists the file with the hash 0, which

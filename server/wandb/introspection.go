@@ -8,7 +8,7 @@ var types = map[string][]string{
 		"upsertSweep", "createAgent", "agentHeartbeat"},
 	"ServerInfo":     {"cliVersionInfo", "latestLocalVersionInfo"},
 	"ServerSettings": {"serverMessages"},
-	"Artifact":       {"id", "digest", "aliases", "files", "filesByManifestEntries", "currentManifest"},
+	"Artifact":       {"id", "digest", "aliases", "tags", "files", "filesByManifestEntries", "currentManifest"},
 	"Project":        {"artifact", "artifactType", "artifactTypes", "artifactCollection", "id", "internalId", "name", "run", "runs", "runCount"},
 	"Run":            {"id", "name", "historyKeys", "sampledHistory", "projectId", "wandbConfig"},
 }
@@ -16,7 +16,7 @@ var types = map[string][]string{
 // inputs holds the argument names of mutations.
 var inputs = map[string][]string{
 	"DeleteFilesInput":            {"files"},
-	"CreateArtifactInput":         {"clientID", "sequenceClientID", "enableDigestDeduplication", "historyStep", "metadata", "description", "aliases"},
+	"CreateArtifactInput":         {"clientID", "sequenceClientID", "enableDigestDeduplication", "historyStep", "metadata", "description", "aliases", "tags"},
 	"CreateArtifactFileSpecInput": {"artifactID", "name", "md5", "artifactManifestID"},
 	"UseArtifactInput":            {"artifactID", "entityName", "projectName", "runName", "usedAs"},
 	"AddAliasesInput":             {"artifactID", "aliases"},

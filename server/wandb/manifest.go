@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/json"
-	"tracker/store/wandb"
 )
 
 const (
@@ -39,7 +39,7 @@ type manifestEntry struct {
 // entries holds the files of a manifest. Decoding returns errEntries if a manifest has more
 // than maxEntries files.
 type entries struct {
-	list []wandb.Entry
+	list []collections.Entry
 	take func(bytes int64) error // counts the memory of the entries
 }
 
@@ -61,14 +61,14 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 		if err := e.take(int64(len(path)+len(one.Digest)+len(one.Ref)) + entryBytes); err != nil {
 			return err
 		}
-		e.list = append(e.list, wandb.Entry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
+		e.list = append(e.list, collections.Entry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
 		return nil
 	})
 }
 
 // decodeManifest decodes a manifest without reading all of it into memory first. It calls take with
 // the memory of each entry. If several entries have the same name, it returns only the last one.
-func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, error) {
+func decodeManifest(r io.Reader, take func(bytes int64) error) ([]collections.Entry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 	if err := manifestError(err); err != nil {
@@ -76,8 +76,8 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, e
 	}
 	all := m.Contents.list
 	slices.Reverse(all)
-	slices.SortStableFunc(all, func(a, b wandb.Entry) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(all, func(a, b wandb.Entry) bool { return a.Name == b.Name }), nil
+	slices.SortStableFunc(all, func(a, b collections.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b collections.Entry) bool { return a.Name == b.Name }), nil
 }
 
 // manifestError returns the client error for err, which occurred while decoding a manifest. It
@@ -110,7 +110,7 @@ func (c *call) takeEntry(bytes int64) error {
 }
 
 // readManifest returns the files of an artifact version, sorted by name.
-func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
+func (c *call) readManifest(a *collections.Version) ([]collections.Entry, error) {
 	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(manifestName))
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
 }
 
 const (
-	partsName = wandb.Parts
+	partsName = collections.Parts
 	maxParts  = 1000 // manifest parts of an artifact version
 	// incremental is the name suffix of a manifest part that adds files to the newest version.
 	incremental = "-incremental.json"
@@ -131,7 +131,7 @@ const (
 
 // newPart returns the name of a new part in the manifest of an artifact version. In alphabetical
 // order, the name comes after the names of all earlier parts.
-func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
+func (c *call) newPart(a *collections.Version, kind string) (string, error) {
 	parts, err := c.db.Files.Files(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(partsName))
 	if err != nil {
 		return "", err
@@ -184,14 +184,14 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 // joinManifest writes the manifest of an artifact version from the parts that clients have sent. It
 // contains the files of all parts; if several parts contain the same file name, the last part wins.
 // If a part is incremental, the manifest also contains the files of the newest version.
-func (c *call) joinManifest(a *wandb.Artifact) error {
+func (c *call) joinManifest(a *collections.Version) error {
 	tree := files.Tree{IterationID: a.IterationID}
 	parts, err := c.db.Files.Files(c.ctx, c.actor, tree, a.File(partsName))
 	if err != nil || len(parts) == 0 {
 		return err
 	}
 	all := wholeManifest[contents]{Contents: contents{of: map[string]json.Value{}, take: c.takeEntry}}
-	add := func(of *wandb.Artifact, name string) error {
+	add := func(of *collections.Version, name string) error {
 		r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: of.IterationID}, of.File(name))
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (c *call) joinManifest(a *wandb.Artifact) error {
 		adds = adds || strings.HasSuffix(part.Name, incremental)
 	}
 	if adds {
-		former, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+		former, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: a.ProjectID, Collection: a.Collection})
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (c *call) joinManifest(a *wandb.Artifact) error {
 
 // artifactFiles returns a page of the files in an artifact version. If the argument "names" is
 // set, the page contains only the named files.
-func (c *call) artifactFiles(a *wandb.Artifact, in args) (any, error) {
+func (c *call) artifactFiles(a *collections.Version, in args) (any, error) {
 	entries, err := c.readManifest(a)
 	if err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func (c *call) artifactFiles(a *wandb.Artifact, in args) (any, error) {
 		for _, name := range names {
 			wanted[name] = true
 		}
-		entries = slices.DeleteFunc(entries, func(e wandb.Entry) bool { return !wanted[e.Name] })
+		entries = slices.DeleteFunc(entries, func(e collections.Entry) bool { return !wanted[e.Name] })
 	}
 	offset, err := offsetOf(in.str("after"))
 	if err != nil {

@@ -20,14 +20,14 @@ func (c *call) queries() object {
 		"model":      func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
 		"project":    func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
 		"artifact": func(a args) (any, error) {
-			found, err := c.db.Wandb.Artifact(c.ctx, c.actor, a.str("id"))
+			found, err := c.db.Collections.Version(c.ctx, c.actor, a.str("id"))
 			if isNotFound(err) {
 				return nil, nil
 			}
 			return c.artifactObject(c.user.Username, &found), err
 		},
 		"clientIDMapping": func(a args) (any, error) {
-			found, err := c.db.Wandb.Artifact(c.ctx, c.actor, a.str("clientID"))
+			found, err := c.db.Collections.Version(c.ctx, c.actor, a.str("clientID"))
 			if isNotFound(err) {
 				return nil, nil
 			}
@@ -62,9 +62,10 @@ func fullName(u domain.User) string {
 
 func (c *call) serverInfo() object {
 	return object{"__typename": "ServerInfo", "cliVersionInfo": map[string]any{"max_cli_version": "9.9.9"}, "latestLocalVersionInfo": nil,
-		// Without this feature, list(artifact.files()) raises NotImplementedError in the
+		// Without the first feature, list(artifact.files()) raises NotImplementedError in the
 		// client.
-		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
+		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true},
+			{"__typename": "ServerFeature", "name": "ARTIFACT_TAGS", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
 // entity returns the user or team with a name. There are no teams, so every name stands for the

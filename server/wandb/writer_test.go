@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	protocol "tracker/server/wandb"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
-	"tracker/store/wandb"
 )
 
 // Two runs write one version. Sending a manifest part again changes nothing, and the parts do not
@@ -84,7 +84,7 @@ func TestManyWriters(t *testing.T) {
 	for i := range protocol.MaxParts {
 		data, err := b.db.Files.Receive(t.Context(), strings.NewReader("{}"), "")
 		b.must(err)
-		b.must(b.db.Files.WriteFile(t.Context(), domain.System, files.Tree{IterationID: b.id("p", "r")}, fmt.Sprintf("c:v0/%s/%d.json", wandb.Parts, i), "", data))
+		b.must(b.db.Files.WriteFile(t.Context(), domain.System, files.Tree{IterationID: b.id("p", "r")}, fmt.Sprintf("c:v0/%s/%d.json", collections.Parts, i), "", data))
 		data.Discard()
 	}
 	got := b.query(`mutation { createArtifactManifest(input: {artifactID: "`+id+`", type: PATCH}) { artifactManifest { id } } }`, nil)

@@ -42,12 +42,17 @@ var announced = []struct {
 	{table: "logged_model_use", nums: ofIteration},
 	{table: "logged_model_metric", nums: ofIteration},
 	{table: "wandb_run", nums: ofIteration},
-	{table: "wandb_artifact", nums: ofIteration},
-	{table: "wandb_artifact_use", nums: ofIteration},
+	{table: "artifact_version", nums: ofIteration},
+	{table: "artifact_use", nums: ofIteration},
+	{table: "artifact_alias", nums: ofVersion},
+	{table: "artifact_tag", nums: ofVersion},
 }
 
 // ofIteration selects the iteration of a row in a table with the column iteration_num.
 const ofIteration = `SELECT row.iteration_num WHERE row.iteration_num IS NOT NULL`
+
+// ofVersion selects the iteration that logged the artifact version of a row.
+const ofVersion = `SELECT iteration_num FROM artifact_version WHERE num = row.artifact_num`
 
 // Load creates the changed_iteration table and its triggers.
 func (a *announcer) Load(tx *sqlite.Tx, _ bool) error {

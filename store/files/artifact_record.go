@@ -76,9 +76,9 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Arti
 	}
 	if q.WithoutVersions {
 		from += ` AND substr(resource.name, 1, instr(resource.name, '/') - 1) NOT IN (
-			SELECT wandb_artifact.collection || ':v' || wandb_artifact.version FROM wandb_artifact
-			JOIN iteration ON iteration.num = wandb_artifact.iteration_num
-			WHERE iteration.id = ? AND wandb_artifact.state = 'COMMITTED')`
+			SELECT artifact_version.collection || ':v' || artifact_version.version FROM artifact_version
+			JOIN iteration ON iteration.num = artifact_version.iteration_num
+			WHERE iteration.id = ? AND artifact_version.state = 'COMMITTED')`
 		args = append(args, q.IterationID)
 	}
 	l, err := domain.PageOf[Artifact](v.tx, q.Page, artifactColumns, from, `resource.num`, args...)
@@ -229,4 +229,24 @@ func CheckContentType(s string) error {
 		return domain.Invalid("content_type", "content_type must be a media type like image/png or text/csv; charset=utf-8.")
 	}
 	return nil
+}
+
+// checkpointNames are the patterns of the names of files that hold trained models.
+var checkpointNames = []string{"*.pt", "*.pth", "*.ckpt", "*.safetensors", "*.onnx", "*.keras", "*.h5", "*.gguf", "*.joblib"}
+
+// Checkpoints returns the newest files of an iteration that hold trained models by their names, at most
+// limit. It requires the right to read.
+func (v *View) Checkpoints(iterationID string, limit int) (all []Artifact, err error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	var where search.SQL
+	where.Add(`SELECT `+artifactColumns+` `+domain.ResourceFrom+`WHERE resource.iteration_num = ? AND `+v.tx.Found("resource")+` AND (FALSE`, it.Num)
+	for _, pattern := range checkpointNames {
+		where.Add(` OR resource.name GLOB ?`, pattern)
+	}
+	where.Add(`) ORDER BY resource.num DESC LIMIT ?`, limit)
+	err = v.tx.Select(&all, where.String(), where.Args...)
+	return all, err
 }

@@ -40,6 +40,9 @@ func (tx Tx) state(k *Kind, id string, each func(points.Copy) error) (s State, e
 		if err != nil {
 			return s, err
 		}
+		if p.Optional && len(rows) == 0 {
+			continue
+		}
 		s.References = append(s.References, p.references(rows)...)
 		putSorted(whole, p.Name, rows, func(row []any) []any { return row[:p.Content] })
 		putSorted(content, p.Name, rows, p.withoutReferences)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Kind describes one kind of record. Name is also the name of the table.
+// Kind describes one kind of record. Name identifies the kind in archives, in notes and to other
+// servers, so Name never changes. It is the name of the table when the kind was added.
 type Kind struct {
 	Name string
 	// Home is an SQL query for the location of a record. It returns the project id, the
@@ -29,6 +30,9 @@ type Part struct {
 	Clear   string // statement that deletes the rows written by Write
 	Write   string
 	Late    bool // Write runs after all records were inserted
+	// Optional is set if the part was added to an existing kind. A record without rows in the part
+	// then keeps the fingerprint that it had before.
+	Optional bool
 	// References lists the columns with the ids of other records. A copy can include this record
 	// without the other record.
 	References []Reference
@@ -80,7 +84,7 @@ const (
 
 // Kinds lists all kinds in the order in which records are copied. The kind of a container comes
 // before the kinds of the records in it.
-var Kinds = []*Kind{projectKind, experimentKind, iterationKind, loggedModelKind, wandbArtifactKind, reportKind, modelKind, modelVersionKind}
+var Kinds = []*Kind{projectKind, experimentKind, iterationKind, loggedModelKind, artifactVersionKind, reportKind, modelKind, modelVersionKind}
 
 func init() {
 	for _, k := range Kinds {
@@ -148,5 +152,5 @@ const (
 	iterationNum   = `(SELECT num FROM iteration WHERE id = :record)`
 	loggedModelNum = `(SELECT num FROM logged_model WHERE id = :record)`
 
-	wandbArtifactNum = `(SELECT num FROM wandb_artifact WHERE id = :record)`
+	artifactVersionNum = `(SELECT num FROM artifact_version WHERE id = :record)`
 )

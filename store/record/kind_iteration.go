@@ -132,26 +132,28 @@ var iterationKind = &Kind{
 	Artifacts: `resource.iteration_num = ` + iterationNum,
 }
 
-var wandbArtifactKind = &Kind{
+// artifactVersionKind and its parts have the names that their tables had when archives began to
+// contain them. Archives, notes and other servers identify records by these names.
+var artifactVersionKind = &Kind{
 	Name: "wandb_artifact",
-	Home: `SELECT project_id, wandb_artifact.experiment_id, collection || ':v' || version,
+	Home: `SELECT project_id, artifact_version.experiment_id, collection || ':v' || version,
 			coalesce(iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NOT NULL
-		FROM wandb_artifact JOIN iteration ON iteration.num = iteration_num
-		JOIN experiment ON experiment.id = wandb_artifact.experiment_id JOIN project ON project.id = project_id
-		WHERE wandb_artifact.id = ?`,
+		FROM artifact_version JOIN iteration ON iteration.num = iteration_num
+		JOIN experiment ON experiment.id = artifact_version.experiment_id JOIN project ON project.id = project_id
+		WHERE artifact_version.id = ?`,
 	Parts: []Part{{
 		Name: "wandb_artifact",
-		From: `FROM wandb_artifact JOIN iteration ON iteration.num = iteration_num
-			WHERE wandb_artifact.id = :record`,
+		From: `FROM artifact_version JOIN iteration ON iteration.num = iteration_num
+			WHERE artifact_version.id = :record`,
 		Columns: []Column{
-			{"wandb_artifact.experiment_id", ID}, {"iteration.id AS iteration_id", ID}, {"collection", Text},
+			{"artifact_version.experiment_id", ID}, {"iteration.id AS iteration_id", ID}, {"collection", Text},
 			{"version", Any}, {"type", Text}, {"digest", Text}, {"client_id", Text}, {"aliases", Long},
 			{"description", Text}, {"metadata", Long}, {"state", Any}, {"size", Any}, {"files", Any},
-			{"wandb_artifact.created_date", Any}, {"updated_date", Any},
+			{"artifact_version.created_date", Any}, {"updated_date", Any},
 		},
 		Content:    14,
 		References: []Reference{{Column: 1, Kind: "iteration", Owner: true}},
-		Write: `INSERT INTO wandb_artifact (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases,
+		Write: `INSERT INTO artifact_version (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases,
 				description, metadata, state, size, files, created_date, updated_date)
 			VALUES (:record, :experiment_id, (SELECT num FROM iteration WHERE id = :iteration_id AND experiment_id = :experiment_id),
 				:collection, :version, :type, :digest, :client_id, :aliases, :description, :metadata, :state, :size,
@@ -170,33 +172,41 @@ var wandbArtifactKind = &Kind{
 				updated_date = excluded.updated_date`,
 	}, {
 		Name:    "wandb_alias",
-		From:    `FROM wandb_alias WHERE artifact_num = ` + wandbArtifactNum + ` ORDER BY alias`,
+		From:    `FROM artifact_alias WHERE artifact_num = ` + artifactVersionNum + ` ORDER BY alias`,
 		Columns: []Column{{"alias", Text}},
 		Content: 1,
-		Clear:   `DELETE FROM wandb_alias WHERE artifact_num = ` + wandbArtifactNum,
-		Write: `INSERT INTO wandb_alias (experiment_id, collection, alias, artifact_num)
-			SELECT experiment_id, collection, :alias, num FROM wandb_artifact WHERE id = :record
+		Clear:   `DELETE FROM artifact_alias WHERE artifact_num = ` + artifactVersionNum,
+		Write: `INSERT INTO artifact_alias (experiment_id, collection, alias, artifact_num)
+			SELECT experiment_id, collection, :alias, num FROM artifact_version WHERE id = :record
 			ON CONFLICT (experiment_id, collection, alias) DO UPDATE SET artifact_num = excluded.artifact_num`,
 		Late: true,
 	}, {
 		Name: "wandb_artifact_use",
-		From: `FROM wandb_artifact_use JOIN iteration ON iteration.num = iteration_num
-			WHERE artifact_num = ` + wandbArtifactNum + ` AND iteration.deleted_date IS NULL ORDER BY iteration.num`,
+		From: `FROM artifact_use JOIN iteration ON iteration.num = iteration_num
+			WHERE artifact_num = ` + artifactVersionNum + ` AND iteration.deleted_date IS NULL ORDER BY iteration.num`,
 		Columns:    []Column{{"iteration.id AS iteration_id", ID}},
 		Content:    1,
 		References: []Reference{{Kind: "iteration"}},
 		Link:       true,
-		Write: `INSERT INTO wandb_artifact_use (artifact_num, iteration_num)
-			SELECT ` + wandbArtifactNum + `, iteration.num FROM iteration JOIN experiment ON experiment.id = experiment_id
-			WHERE iteration.id = :iteration_id AND project_id = (SELECT project_id FROM experiment JOIN wandb_artifact
-				ON wandb_artifact.experiment_id = experiment.id WHERE wandb_artifact.id = :record)
+		Write: `INSERT INTO artifact_use (artifact_num, iteration_num)
+			SELECT ` + artifactVersionNum + `, iteration.num FROM iteration JOIN experiment ON experiment.id = experiment_id
+			WHERE iteration.id = :iteration_id AND project_id = (SELECT project_id FROM experiment JOIN artifact_version
+				ON artifact_version.experiment_id = experiment.id WHERE artifact_version.id = :record)
 			ON CONFLICT DO NOTHING`,
 	}, {
 		Name:    "wandb_file",
-		From:    `FROM wandb_file WHERE artifact_num = ` + wandbArtifactNum + ` ORDER BY name`,
+		From:    `FROM artifact_file WHERE artifact_num = ` + artifactVersionNum + ` ORDER BY name`,
 		Columns: []Column{{"name", Text}, {"md5", Text}},
 		Content: 2,
-		Clear:   `DELETE FROM wandb_file WHERE artifact_num = ` + wandbArtifactNum,
-		Write:   `INSERT INTO wandb_file (artifact_num, name, md5) VALUES (` + wandbArtifactNum + `, :name, :md5)`,
+		Clear:   `DELETE FROM artifact_file WHERE artifact_num = ` + artifactVersionNum,
+		Write:   `INSERT INTO artifact_file (artifact_num, name, md5) VALUES (` + artifactVersionNum + `, :name, :md5)`,
+	}, {
+		Name:     "artifact_tag",
+		From:     `FROM artifact_tag WHERE artifact_num = ` + artifactVersionNum + ` ORDER BY tag`,
+		Columns:  []Column{{"tag", Name}},
+		Content:  1,
+		Optional: true,
+		Clear:    `DELETE FROM artifact_tag WHERE artifact_num = ` + artifactVersionNum,
+		Write:    `INSERT INTO artifact_tag (artifact_num, tag) VALUES (` + artifactVersionNum + `, :tag)`,
 	}},
 }

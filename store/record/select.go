@@ -45,7 +45,7 @@ func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, miss
 // contains the experiment's project, with Context set.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
-	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {
+	for _, k := range []*Kind{iterationKind, loggedModelKind, artifactVersionKind} {
 		more, err := tx.where(k, `experiment.id = ?`, id)
 		if err != nil {
 			return nil, err
@@ -118,11 +118,11 @@ func (tx Tx) where(kind *Kind, condition string, args ...any) ([]Ref, error) {
 		"logged_model": `logged_model.id FROM logged_model JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id
 			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
 			ORDER BY logged_model.num`,
-		"wandb_artifact": `wandb_artifact.id FROM wandb_artifact
+		"wandb_artifact": `artifact_version.id FROM artifact_version
 			JOIN iteration ON iteration.num = iteration_num AND iteration.deleted_date IS NULL
-			JOIN experiment ON experiment.id = wandb_artifact.experiment_id JOIN project ON project.id = project_id
+			JOIN experiment ON experiment.id = artifact_version.experiment_id JOIN project ON project.id = project_id
 			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
-			ORDER BY wandb_artifact.num`,
+			ORDER BY artifact_version.num`,
 		"report": `report.id FROM report JOIN project ON project.id = project_id
 			WHERE %s AND project.deleted_date IS NULL AND report.deleted_date IS NULL
 			ORDER BY report.created_date, report.id`,

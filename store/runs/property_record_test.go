@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"tracker/store/archive"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
-	"tracker/store/wandb"
 )
 
 // Properties are deleted with their record.
@@ -140,7 +140,7 @@ func TestFirstWrongField(t *testing.T) {
 		if e := domain.AsError(err); e == nil || e.Field != "git_sha" {
 			t.Fatalf("snapshot: %v", err)
 		}
-		_, err = b.Wandb.UpdateArtifact(ctx, domain.System, "x", wandb.ArtifactPatch{Description: &wrong, Metadata: &wrong})
+		_, err = b.Collections.UpdateVersion(ctx, domain.System, "x", collections.Patch{Description: &wrong, Metadata: &wrong})
 		if e := domain.AsError(err); e == nil || e.Field != "description" {
 			t.Fatalf("artifact: %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/points"
@@ -103,11 +104,11 @@ func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	Must(b.Wandb.SaveRun(ctx, domain.System, wandb.Change{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
 	Must(b.Wandb.Append(ctx, domain.System, iteration, wandb.Stream{
 		HistoryLines: 1, Rows: []format.Row{{Rest: []format.Member{{Key: "note", Value: `"text"`}}}}}))(t)
-	made := Must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
+	made := Must(b.Collections.CreateVersion(ctx, domain.System, collections.NewVersion{
 		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}}))(t)
 	b.Keep(t, experiment, files.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
-	Must(b.Wandb.CommitArtifact(ctx, domain.System, made.ID, []wandb.Entry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
-	Must(b.Wandb.UseArtifact(ctx, domain.System, made.ID, iteration))(t)
+	Must(b.Collections.CommitVersion(ctx, domain.System, made.ID, []collections.Entry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
+	Must(b.Collections.UseVersion(ctx, domain.System, made.ID, iteration))(t)
 }
 
 // CopyForSearch copies the statistics of a metric for all iterations, as is done in the

@@ -107,9 +107,9 @@ func purgeArtifacts(tx *domain.Tx, t Trashed) (more bool, err error) {
 // file names might remain.
 func purgeFileNames(tx *domain.Tx, t Trashed) (more bool, err error) {
 	condition := map[domain.TrashKind]string{
-		domain.TrashedProject:    `wandb_artifact.experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
-		domain.TrashedExperiment: `wandb_artifact.experiment_id = ?`,
-		domain.TrashedIteration:  `wandb_artifact.iteration_num = (SELECT num FROM iteration WHERE id = ?)`,
+		domain.TrashedProject:    `artifact_version.experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
+		domain.TrashedExperiment: `artifact_version.experiment_id = ?`,
+		domain.TrashedIteration:  `artifact_version.iteration_num = (SELECT num FROM iteration WHERE id = ?)`,
 	}[t.Kind]
 	if condition == "" {
 		return false, nil
@@ -117,9 +117,9 @@ func purgeFileNames(tx *domain.Tx, t Trashed) (more bool, err error) {
 	full := domain.Part()
 	for n := 0; n < purgedArtifacts && (n == 0 || !full()); n += purgedStep {
 		var version int64
-		err := tx.Row(`SELECT wandb_artifact.num
-			FROM wandb_artifact
-			JOIN wandb_file ON wandb_file.artifact_num = wandb_artifact.num
+		err := tx.Row(`SELECT artifact_version.num
+			FROM artifact_version
+			JOIN artifact_file ON artifact_file.artifact_num = artifact_version.num
 			WHERE `+condition+` LIMIT 1`, t.ID).Scan(&version)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
@@ -127,8 +127,8 @@ func purgeFileNames(tx *domain.Tx, t Trashed) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		_, err = tx.Exec(`DELETE FROM wandb_file WHERE artifact_num = ?1 AND name IN (
-			SELECT name FROM wandb_file WHERE artifact_num = ?1 LIMIT ?2)`, version, purgedStep)
+		_, err = tx.Exec(`DELETE FROM artifact_file WHERE artifact_num = ?1 AND name IN (
+			SELECT name FROM artifact_file WHERE artifact_num = ?1 LIMIT ?2)`, version, purgedStep)
 		if err != nil {
 			return false, err
 		}

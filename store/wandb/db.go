@@ -7,13 +7,10 @@ import (
 )
 
 // DB reads and writes W&B records. Each method runs its own transactions.
-type DB struct {
-	base    *domain.DB
-	commits commits
-}
+type DB struct{ base *domain.DB }
 
 // New returns a DB for the W&B records in base.
-func New(base *domain.DB) *DB { return &DB{base, commits{of: map[string]chan struct{}{}}} }
+func New(base *domain.DB) *DB { return &DB{base} }
 
 // View reads W&B records in one transaction. It checks the rights of the actor tx.Actor.
 type View struct{ tx *domain.Tx }

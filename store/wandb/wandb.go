@@ -1,6 +1,6 @@
 // Package wandb stores the data of W&B's clients. It stores a W&B run as an iteration with
-// configuration, summary, history, console and state, and W&B artifacts with collections, versions
-// and aliases. It assigns the runs of sweeps to agents. The id of an iteration is derived from the
+// configuration, summary, history, console and state. It assigns the runs of sweeps to agents.
+// Package collections stores the clients' artifacts. The id of an iteration is derived from the
 // names of the W&B project and run.
 //
 // Numbers in a history row are stored as points, under a different name if the store does not

@@ -221,3 +221,30 @@ print(json.dumps([found.version, len(found.manifest.entries), found.get(entry.re
     if out:
         version, files, data = out
         assert (version, files) == ("v5", 6) and sorted(data) == [[i] for i in range(6)], out
+
+
+def test_tags(server, script):
+    script(server.uri, """
+        run = wandb.init(project="tagged", name="first", id="first")
+        open("w.bin", "wb").write(b"weights")
+        art = wandb.Artifact("net", type="model")
+        art.add_file("w.bin")
+        # Clients before 0.18 have no tags of artifacts.
+        if hasattr(wandb.Artifact, "tags"):
+            run.log_artifact(art, tags=["baseline", "small"]).wait()
+        else:
+            run.log_artifact(art).wait()
+        run.finish()
+    """)
+    out = said(script, server, """
+art = api.artifact("default/tagged/net:v0")
+if hasattr(wandb.Artifact, "tags"):
+    before = sorted(art.tags)
+    art.tags = ["baseline", "large"]
+    art.save()
+    print(json.dumps([before, sorted(api.artifact("default/tagged/net:v0").tags), art.aliases]))
+else:
+    print(json.dumps([]))
+""")
+    if out:
+        assert out == [["baseline", "small"], ["baseline", "large"], ["latest"]]

@@ -1,4 +1,4 @@
-package wandb_test
+package collections_test
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/registry"
 	"tracker/store/sqlite"
 	"tracker/store/trash"
-	"tracker/store/wandb"
 )
 
 // sameMD5 is the MD5 hash, in base64, that manyFiles uses for all files.
@@ -47,24 +47,24 @@ func (i *interrupt) after(t *testing.T, n int64) context.Context {
 }
 
 // beginVersion creates a pending version of the artifact "data" with the given digest.
-func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
+func (b *bed) beginVersion(t testing.TB, digest string) collections.Version {
 	t.Helper()
-	return must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
+	return must(b.Collections.CreateVersion(ctx, domain.System, collections.NewVersion{
 		IterationID: b.Iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 }
 
 // manyFiles commits two versions: the first has one file, the second has n files with the same
 // bytes.
-func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
+func (b *bed) manyFiles(t testing.TB, n int) (first, second collections.Version) {
 	t.Helper()
 	first = b.beginVersion(t, "first")
 	b.Keep(t, b.Experiment, files.NewArtifact{Name: first.File("a"), IterationID: b.Iteration}, "bytes")
-	must(b.Wandb.CommitArtifact(ctx, domain.System, first.ID, []wandb.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
-	var entries []wandb.Entry
+	must(b.Collections.CommitVersion(ctx, domain.System, first.ID, []collections.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
+	var entries []collections.Entry
 	for i := range n {
-		entries = append(entries, wandb.Entry{Name: fmt.Sprintf("%d/%04d", i%3, i), MD5: sameMD5, Size: 5})
+		entries = append(entries, collections.Entry{Name: fmt.Sprintf("%d/%04d", i%3, i), MD5: sameMD5, Size: 5})
 	}
-	return first, must(b.Wandb.CommitArtifact(ctx, domain.System, b.beginVersion(t, "second").ID, entries))(t)
+	return first, must(b.Collections.CommitVersion(ctx, domain.System, b.beginVersion(t, "second").ID, entries))(t)
 }
 
 // filesIn returns the number of files in the iteration whose names begin with prefix.
@@ -84,19 +84,19 @@ func TestDeleteOfManyFiles(t *testing.T) {
 		_, second := b.manyFiles(t, list)
 		b.Keep(t, b.Experiment, files.NewArtifact{Name: second.Folder() + "0", IterationID: b.Iteration}, "beside")
 
-		if _, err := b.Wandb.DeleteArtifact(stop.after(t, 1), domain.System, second.ID, false); !errors.Is(err, context.Canceled) {
+		if _, err := b.Collections.DeleteVersion(stop.after(t, 1), domain.System, second.ID, false); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a deletion that is broken off: %v", err)
 		}
 		left := b.filesIn(t, second.Folder()+"/")
 		if left == 0 || left == list {
 			t.Errorf("after a deletion that was broken off %d files are left", left)
 		}
-		if a := must(b.Wandb.Artifact(ctx, domain.System, second.ID))(t); a.State != "DELETED" {
+		if a := must(b.Collections.Version(ctx, domain.System, second.ID))(t); a.State != "DELETED" {
 			t.Errorf("the version is %s", a.State)
 		}
-		_, err := b.Wandb.CommitArtifact(ctx, domain.System, second.ID, nil)
+		_, err := b.Collections.CommitVersion(ctx, domain.System, second.ID, nil)
 		wantCode(t, err, domain.CodeConflict)
-		must(b.Wandb.DeleteArtifact(ctx, domain.System, second.ID, false))(t)
+		must(b.Collections.DeleteVersion(ctx, domain.System, second.ID, false))(t)
 		if left := b.filesIn(t, second.Folder()+"/"); left != 0 {
 			t.Errorf("%d files are left", left)
 		}
@@ -113,9 +113,9 @@ func TestDeleteOfFileThatIsAModel(t *testing.T) {
 	first, _ := b.manyFiles(t, 3)
 	id := must(b.Files.Artifacts(ctx, domain.System, b.Experiment, files.ArtifactQuery{Page: domain.Page{Limit: 1}}))(t).Data[0].ID
 	must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b.Bed, b.Project, "net"), registry.NewModelVersion{IterationID: b.Iteration, ArtifactID: &id}))(t)
-	_, err := b.Wandb.DeleteArtifact(ctx, domain.System, first.ID, true)
+	_, err := b.Collections.DeleteVersion(ctx, domain.System, first.ID, true)
 	wantCode(t, err, domain.CodeConflict)
-	if a := must(b.Wandb.Artifact(ctx, domain.System, first.ID))(t); a.State != "COMMITTED" || b.filesIn(t, first.Folder()+"/") != 1 {
+	if a := must(b.Collections.Version(ctx, domain.System, first.ID))(t); a.State != "COMMITTED" || b.filesIn(t, first.Folder()+"/") != 1 {
 		t.Errorf("after a refusal the version is %s with %d files", a.State, b.filesIn(t, first.Folder()+"/"))
 	}
 }
@@ -183,7 +183,7 @@ func TestPurgeOfManyFiles(t *testing.T) {
 		if n := stop.count.Load() - before; n < 2 {
 			t.Errorf("%s: the rest was purged in %d transactions", kind, n)
 		}
-		for _, table := range []string{"resource", "wandb_file", "wandb_artifact", string(kind)} {
+		for _, table := range []string{"resource", "artifact_file", "artifact_version", string(kind)} {
 			if n := left(table); n != 0 {
 				t.Errorf("%s: %d rows of %s are left", kind, n, table)
 			}
@@ -199,11 +199,11 @@ func TestCommitAfterManyDeletions(t *testing.T) {
 	b.manyFiles(t, 1)
 	for i := range 120 {
 		a := b.beginVersion(t, fmt.Sprint(i))
-		must(b.Wandb.CommitArtifact(ctx, domain.System, a.ID, []wandb.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
+		must(b.Collections.CommitVersion(ctx, domain.System, a.ID, []collections.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
 	}
-	for _, a := range must(b.Wandb.Artifacts(ctx, domain.System, wandb.ArtifactQuery{ProjectID: b.Project}))(t)[1:] {
-		must(b.Wandb.DeleteArtifact(ctx, domain.System, a.ID, true))(t)
+	for _, a := range must(b.Collections.Versions(ctx, domain.System, collections.Query{ProjectID: b.Project}))(t)[1:] {
+		must(b.Collections.DeleteVersion(ctx, domain.System, a.ID, true))(t)
 	}
 	a := b.beginVersion(t, "last")
-	must(b.Wandb.CommitArtifact(ctx, domain.System, a.ID, []wandb.Entry{{Name: "b", MD5: sameMD5, Size: 5}}))(t)
+	must(b.Collections.CommitVersion(ctx, domain.System, a.ID, []collections.Entry{{Name: "b", MD5: sameMD5, Size: 5}}))(t)
 }

@@ -1,4 +1,4 @@
-package wandb
+package collections
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"tracker/store/files"
 )
 
-// wandbPlace is the location of a file of an artifact version: an iteration and the name of one of
+// place is the location of a file of an artifact version: an iteration and the name of one of
 // its artifacts.
-type wandbPlace struct {
+type place struct {
 	iteration domain.IterationRef
 	name      string
 }
@@ -22,31 +22,31 @@ const maxPlaces = 100
 // eachPlace calls fn for the locations of files with the given MD5, in base64, in the artifact
 // versions of an experiment. It stops when fn returns true or an error. The file at a location may
 // have been deleted.
-func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (bool, error)) error {
+func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(place) (bool, error)) error {
 	// CROSS JOIN fixes the order of the tables, so that the query does not read files with the same
 	// MD5 in other experiments.
 	rows, err := tx.Rows(`SELECT
-			wandb_artifact.collection,
-			wandb_artifact.version,
+			artifact_version.collection,
+			artifact_version.version,
 			iteration.num,
 			iteration.id,
-			wandb_file.name
-		FROM wandb_artifact
-		CROSS JOIN wandb_file ON wandb_file.md5 = ? AND wandb_file.artifact_num = wandb_artifact.num
-		CROSS JOIN iteration ON iteration.num = wandb_artifact.iteration_num
-		WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.state <> 'DELETED' LIMIT ?`, md5, experimentID, maxPlaces)
+			artifact_file.name
+		FROM artifact_version
+		CROSS JOIN artifact_file ON artifact_file.md5 = ? AND artifact_file.artifact_num = artifact_version.num
+		CROSS JOIN iteration ON iteration.num = artifact_version.iteration_num
+		WHERE artifact_version.experiment_id = ? AND artifact_version.state <> 'DELETED' LIMIT ?`, md5, experimentID, maxPlaces)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var a Artifact
+		var a Version
 		var it domain.IterationRef
 		var file string
 		if err := rows.Scan(&a.Collection, &a.Version, &it.Num, &it.ID, &file); err != nil {
 			return err
 		}
-		if done, err := fn(wandbPlace{it, a.File(file)}); done || err != nil {
+		if done, err := fn(place{it, a.File(file)}); done || err != nil {
 			return err
 		}
 	}
@@ -58,11 +58,11 @@ func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (boo
 // such file. The actor needs the right to read.
 func (db *DB) FileWith(ctx context.Context, actor domain.Actor, id, md5 string) (iterationID, name string, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
-		a, err := allowArtifact(tx, actor, id, domain.RightRead)
+		a, err := allowVersion(tx, actor, id, domain.RightRead)
 		if err != nil {
 			return err
 		}
-		err = eachPlace(tx, a.ExperimentID, md5, func(p wandbPlace) (bool, error) {
+		err = eachPlace(tx, a.ExperimentID, md5, func(p place) (bool, error) {
 			at, err := files.AllowTree(tx, actor, files.Tree{IterationID: p.iteration.ID}, domain.RightRead)
 			if err == nil {
 				_, err = files.FileNamed(tx, at, p.name)

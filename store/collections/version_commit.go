@@ -1,4 +1,4 @@
-package wandb
+package collections
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"tracker/store/sqlite"
 )
 
-// NewArtifact holds the arguments of CreateArtifact.
-type NewArtifact struct {
+// NewVersion holds the arguments of CreateVersion.
+type NewVersion struct {
 	IterationID string
 	Collection  string
 	Type        string
@@ -30,26 +30,27 @@ type NewArtifact struct {
 	Description string
 	Metadata    string
 	Aliases     []string
+	Tags        []string
 }
 
-// CreateArtifact returns a version in a collection, usually a new pending one, to which the client
+// CreateVersion returns a version in a collection, usually a new pending one, to which the client
 // can add files. The actor needs the right to create.
 //
-// If a committed version has the same digest or client id, CreateArtifact adds the aliases to that
-// version and returns it. If the same run has a pending version with the same digest and client id,
-// CreateArtifact returns that one. If several runs write the version, only a pending version with
+// If a committed version has the same digest or client id, CreateVersion adds the aliases and tags
+// to that version and returns it. If the same run has a pending version with the same digest and client id,
+// CreateVersion returns that one. If several runs write the version, only a pending version with
 // the same SharedID is reused.
-func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtifact) (Artifact, error) {
+func (db *DB) CreateVersion(ctx context.Context, actor domain.Actor, n NewVersion) (Version, error) {
 	err := domain.FirstError(
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
-		domain.CheckText("description", n.Description), domain.CheckText("metadata", n.Metadata), checkAliases(n.Aliases))
+		domain.CheckText("description", n.Description), domain.CheckText("metadata", n.Metadata), checkAliases(n.Aliases), checkTags(n.Tags))
 	if err == nil && strings.ContainsAny(n.Collection, "/:") {
 		err = domain.Invalid("name", "The name of an artifact must not have a slash or a colon.")
 	}
 	if err != nil {
-		return Artifact{}, err
+		return Version{}, err
 	}
-	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Artifact, err error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Version, err error) {
 		it, err := tx.AllowIteration(actor, n.IterationID, domain.RightCreate)
 		if err != nil {
 			return a, err
@@ -60,25 +61,28 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 		}
 		if n.SharedID != "" {
 			n.ClientID = sharedPrefix + n.SharedID
-			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
-				WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ?
-				AND wandb_artifact.state = 'PENDING' AND wandb_artifact.client_id = ?
-				ORDER BY wandb_artifact.version DESC LIMIT 1`,
+			err = tx.Get(&a, `SELECT `+versionColumns+versionFrom+`
+				WHERE artifact_version.experiment_id = ? AND artifact_version.collection = ?
+				AND artifact_version.state = 'PENDING' AND artifact_version.client_id = ?
+				ORDER BY artifact_version.version DESC LIMIT 1`,
 				it.ExperimentID, n.Collection, n.ClientID)
 			if err == nil {
 				return a, addToShared(tx, &a, n)
 			}
 		} else {
-			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
-				WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ?
-				AND (wandb_artifact.state = 'COMMITTED' AND (wandb_artifact.digest = ? OR wandb_artifact.client_id = ? AND ? <> '')
-					OR wandb_artifact.state = 'PENDING' AND wandb_artifact.digest = ? AND wandb_artifact.client_id = ? AND wandb_artifact.iteration_num = ?)
-				ORDER BY wandb_artifact.state, wandb_artifact.version DESC LIMIT 1`,
+			err = tx.Get(&a, `SELECT `+versionColumns+versionFrom+`
+				WHERE artifact_version.experiment_id = ? AND artifact_version.collection = ?
+				AND (artifact_version.state = 'COMMITTED' AND (artifact_version.digest = ? OR artifact_version.client_id = ? AND ? <> '')
+					OR artifact_version.state = 'PENDING' AND artifact_version.digest = ? AND artifact_version.client_id = ? AND artifact_version.iteration_num = ?)
+				ORDER BY artifact_version.state, artifact_version.version DESC LIMIT 1`,
 				it.ExperimentID, n.Collection, n.Digest, n.ClientID, n.ClientID, n.Digest, n.ClientID, it.Num)
 		}
 		if err == nil {
 			if a.State == Committed {
 				err = setAliases(tx, &a, append(n.Aliases, Latest))
+			}
+			if err == nil {
+				err = addTags(tx, &a, n.Tags)
 			}
 			return a, err
 		}
@@ -86,25 +90,28 @@ func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtif
 			return a, err
 		}
 		id := domain.NewID()
-		_, err = tx.Exec(`INSERT INTO wandb_artifact
+		_, err = tx.Exec(`INSERT INTO artifact_version
 			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date)
-			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM wandb_artifact WHERE experiment_id = ? AND collection = ?),
+			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM artifact_version WHERE experiment_id = ? AND collection = ?),
 				?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, it.ExperimentID, it.Num, n.Collection, it.ExperimentID, n.Collection,
 			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, Pending, tx.Now, tx.Now)
-		if err != nil {
-			return a, err
+		if err == nil {
+			a, err = versionByID(tx, id)
 		}
-		return wandbArtifact(tx, id)
+		if err == nil {
+			err = addTags(tx, &a, n.Tags)
+		}
+		return a, err
 	})
 }
 
 // sharedPrefix is the prefix of the column client_id for a version that several runs write.
 const sharedPrefix = "shared/"
 
-// addToShared merges the aliases, description and metadata of n into version a, which several runs
+// addToShared merges the aliases, tags, description and metadata of n into version a, which several runs
 // write.
-func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
+func addToShared(tx *domain.Tx, a *Version, n NewVersion) error {
 	aliases, err := pendingAliases(tx, a.Num)
 	if err != nil {
 		return err
@@ -117,19 +124,22 @@ func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
 	if err := checkAliases(aliases); err != nil {
 		return err
 	}
-	_, err = tx.Exec(`UPDATE wandb_artifact SET
+	_, err = tx.Exec(`UPDATE artifact_version SET
 			aliases      = ?1,
 			description  = coalesce(nullif(?2, ''), description),
 			metadata     = coalesce(nullif(?3, ''), metadata),
 			updated_date = ?4
 		WHERE num = ?5`, sqlite.JSON(slices.Concat(aliases)), n.Description, n.Metadata, tx.Now, a.Num)
-	return err
+	if err != nil {
+		return err
+	}
+	return addTags(tx, a, n.Tags)
 }
 
-// pendingAliases returns the aliases that CommitArtifact will set.
+// pendingAliases returns the aliases that CommitVersion will set.
 func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
 	var text string
-	if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, num).Scan(&text); err != nil {
+	if err := tx.Row(`SELECT aliases FROM artifact_version WHERE num = ?`, num).Scan(&text); err != nil {
 		return nil, err
 	}
 	err = json.Unmarshal([]byte(text), &aliases)
@@ -139,7 +149,7 @@ func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
 // Entry describes a file in the manifest of an artifact version.
 type Entry struct {
 	Name string
-	MD5  string // MD5 hash in base64
+	MD5  string // MD5 hash in base64; "" if it is unknown
 	Ref  string // address of a file that is stored elsewhere; "" for a stored file
 	Size int64
 }
@@ -151,16 +161,16 @@ const maxCommitted = 200
 // Parts is the folder in which a pending version keeps the manifests of several writers.
 const Parts = "wandb_manifest.parts"
 
-// CommitArtifact commits a version with the files in entries. A file that was not sent is taken
-// from another version with the same MD5. CommitArtifact returns INVALID_PAYLOAD if a file is not
+// CommitVersion commits a version with the files in entries. A file that was not sent is taken
+// from another version with the same MD5. CommitVersion returns INVALID_PAYLOAD if a file is not
 // found. The actor needs the right to create and the right to read.
 //
-// If another call is committing the version, CommitArtifact waits until that call ends. If
-// CommitArtifact is interrupted, the version stays pending, and a later call continues the commit.
+// If another call is committing the version, CommitVersion waits until that call ends. If
+// CommitVersion is interrupted, the version stays pending, and a later call continues the commit.
 //
-// If the folder Parts contains manifests, the caller has joined them into entries. CommitArtifact
+// If the folder Parts contains manifests, the caller has joined them into entries. CommitVersion
 // then deletes these manifests and computes the digest from entries.
-func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string, entries []Entry) (a Artifact, err error) {
+func (db *DB) CommitVersion(ctx context.Context, actor domain.Actor, id string, entries []Entry) (a Version, err error) {
 	leave, err := db.commits.enter(ctx, id)
 	if err != nil {
 		return a, err
@@ -176,7 +186,7 @@ func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string,
 		isLast := i == len(entries)-1
 		for len(piece) == maxCommitted || isLast && len(piece) > 0 {
 			n := 0
-			a, err = domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Artifact, err error) {
+			a, err = domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Version, err error) {
 				a, n, err = commitFiles(tx, actor, id, piece)
 				return a, err
 			})
@@ -186,14 +196,14 @@ func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string,
 			piece = slices.Delete(piece, 0, n)
 		}
 	}
-	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Artifact, err error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Version, err error) {
 		a, at, err := allowCommit(tx, actor, id)
 		if err != nil || a.State == Committed {
 			return a, err
 		}
 		parts := files.Names{From: a.Folder() + "/" + Parts + "/", To: a.Folder() + "/" + Parts + "0"}
 		isJoined, err := tx.Has(`SELECT 1 `+domain.ResourceFrom+`WHERE resource.iteration_num =
-				(SELECT iteration_num FROM wandb_artifact WHERE num = ?)
+				(SELECT iteration_num FROM artifact_version WHERE num = ?)
 			AND resource.name >= ? AND resource.name < ? AND resource.deleted_date IS NULL`, a.Num, parts.From, parts.To)
 		if err != nil {
 			return a, err
@@ -215,7 +225,7 @@ func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string,
 			return a, err
 		}
 		a.State, a.Size, a.Files, a.UpdatedDate = Committed, size, int64(len(entries)), tx.Now
-		_, err = tx.Exec(`UPDATE wandb_artifact SET state = ?, digest = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
+		_, err = tx.Exec(`UPDATE artifact_version SET state = ?, digest = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
 			a.State, a.Digest, a.Size, a.Files, tx.Now, a.Num)
 		return a, err
 	})
@@ -267,8 +277,8 @@ func (c *commits) enter(ctx context.Context, id string) (leave func(), err error
 // allowCommit returns a version and the location of its files. It returns an error if actor may not
 // commit the version or if the version was deleted. If the version is already committed, at is not
 // set.
-func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at files.TreePlace, err error) {
-	if a, err = allowArtifact(tx, actor, id, domain.RightCreate); err == nil {
+func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Version, at files.TreePlace, err error) {
+	if a, err = allowVersion(tx, actor, id, domain.RightCreate); err == nil {
 		err = tx.Allow(actor, a.ProjectID, domain.RightRead)
 	}
 	if err != nil || a.State == Committed {
@@ -283,7 +293,7 @@ func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at f
 
 // commitFiles adds the first n files in entries to a version, as many as one transaction is allowed
 // to add.
-func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) (a Artifact, n int, err error) {
+func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) (a Version, n int, err error) {
 	a, at, err := allowCommit(tx, actor, id)
 	if err != nil || a.State == Committed {
 		return a, 0, err
@@ -294,24 +304,27 @@ func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) 
 		if err := adoptFile(tx, actor, &a, at, e); err != nil {
 			return a, n, err
 		}
-		if _, err := tx.Exec(`INSERT INTO wandb_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
+		n++
+		if e.MD5 == "" {
+			continue
+		}
+		if _, err := tx.Exec(`INSERT INTO artifact_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
 			return a, n, err
 		}
-		n++
 	}
 	return a, n, nil
 }
 
 // adoptFile adds the file e to version a if the version lacks it, using the bytes of another
 // version's file with the same MD5. It returns INVALID_PAYLOAD if there is no such file.
-func adoptFile(tx *domain.Tx, actor domain.Actor, a *Artifact, at files.TreePlace, e Entry) error {
+func adoptFile(tx *domain.Tx, actor domain.Actor, a *Version, at files.TreePlace, e Entry) error {
 	name := a.File(e.Name)
 	_, err := files.FileNamed(tx, at, name)
 	if err == nil || !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	adopted := false
-	err = eachPlace(tx, a.ExperimentID, e.MD5, func(p wandbPlace) (bool, error) {
+	err = eachPlace(tx, a.ExperimentID, e.MD5, func(p place) (bool, error) {
 		var blobID int64
 		var contentType string
 		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+domain.ResourceFrom+`
