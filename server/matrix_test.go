@@ -2,8 +2,6 @@ package server_test
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +66,7 @@ func (i identity) refusal(s sample) (status int, code string) {
 			return 0, ""
 		}
 		return http.StatusForbidden, "SAME_USER_REQUIRED"
-	case slices.Contains(strings.Fields(i.rights), s.needs):
+	case s.allowedBy(i.rights):
 		return 0, ""
 	}
 	return http.StatusForbidden, "PROJECT_PERMISSION_REQUIRED"

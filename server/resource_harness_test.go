@@ -13,6 +13,7 @@ import (
 
 	"tracker/blob"
 	"tracker/store/artifact"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
 )
@@ -137,6 +138,22 @@ func (a api) artifact(experiment, name, content string) string {
 	a.must(err)
 	defer b.Discard()
 	created, err := a.db.Files.CreateArtifact(a.t.Context(), domain.System, experiment, files.NewArtifact{Name: name}, b)
+	a.must(err)
+	return created.ID
+}
+
+// artifactVersion creates a version with one file, and a file in the folder more of the iteration.
+func (a api) artifactVersion(experiment, iteration, name string) string {
+	a.t.Helper()
+	for _, path := range []string{"data/rows.csv", "more/rows.csv"} {
+		b, err := a.db.Files.Receive(a.t.Context(), strings.NewReader(path), "")
+		a.must(err)
+		defer b.Discard()
+		_, err = a.db.Files.CreateArtifact(a.t.Context(), domain.System, experiment, files.NewArtifact{Name: path, IterationID: iteration}, b)
+		a.must(err)
+	}
+	created, err := a.db.Collections.LogVersion(a.t.Context(), domain.System,
+		collections.NewVersion{IterationID: iteration, Collection: name, Type: "dataset"}, "data")
 	a.must(err)
 	return created.ID
 }

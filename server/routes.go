@@ -181,6 +181,18 @@ func (s *Server) routes() []route {
 		upload("PATCH", "/upload/{id}", s.writeUpload),
 		upload("DELETE", "/upload/{id}", s.deleteUpload),
 
+		user("GET", "/artifactversion/project/{project_id}", list(s.artifactVersions),
+			"limit", "offset", "experiment_id", "type", "name", "alias", "tag", "metadata*"),
+		user("GET", "/artifactversion/project/{project_id}/{name}", s.namedArtifactVersion, "experiment_id"),
+		user("GET", "/artifactversion/iteration/{iteration_id}", list(s.iterationVersions), "limit", "offset", "role", "type"),
+		user("POST", "/artifactversion/iteration/{iteration_id}", body(s.createArtifactVersion)),
+		user("POST", "/artifactversion/iteration/{iteration_id}/use", body(s.useArtifactVersion)),
+		user("GET", "/artifactversion/{id}", s.artifactVersion),
+		user("PATCH", "/artifactversion/{id}", body(s.updateArtifactVersion)),
+		user("DELETE", "/artifactversion/{id}", s.deleteArtifactVersion, "aliases"),
+		user("GET", "/artifactversion/{id}/files", below(s.db.Collections.Files), paged...),
+		user("GET", "/lineage/{kind}/{id}", s.lineage, "depth", "limit"),
+
 		user("GET", "/report/project/{project_id}", below(s.db.Projects.Reports), paged...),
 		user("POST", "/report/project/{project_id}", create("report", s.db.Projects.CreateReport)),
 		user("GET", "/report/{id}", one(s.db.Projects.Report)),

@@ -25,7 +25,7 @@ type sample struct {
 	route  string // path template in the route table
 	path   string // "" if it equals route
 	body   string
-	needs  string // a permission, "admin", "same user", "token", or "" for nothing
+	needs  string // permissions separated by spaces, "admin", "same user", "token", or "" for nothing
 	status int
 	opts   []opt
 }
@@ -171,6 +171,17 @@ var samples = []sample{
 	{method: "DELETE", route: "/trash", needs: "admin", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", needs: "read", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/iteration/$iteration", needs: "read", status: 200},
+	{method: "GET", route: "/artifactversion/project/{project_id}", path: "/artifactversion/project/$project?type=dataset&metadata=rows=1", needs: "read", status: 200},
+	{method: "GET", route: "/artifactversion/project/{project_id}/{name}", path: "/artifactversion/project/$project/flowers:latest", needs: "read", status: 200},
+	{method: "GET", route: "/artifactversion/iteration/{iteration_id}", path: "/artifactversion/iteration/$iteration?role=used", needs: "read", status: 200},
+	{method: "POST", route: "/artifactversion/iteration/{iteration_id}", path: "/artifactversion/iteration/$maker",
+		body: `{"name":"flowers","type":"dataset","path":"more","aliases":["clean"],"metadata":{"rows":1}}`, needs: "create read", status: 201},
+	{method: "GET", route: "/artifactversion/{id}", path: "/artifactversion/$artifactversion", needs: "read", status: 200},
+	{method: "PATCH", route: "/artifactversion/{id}", path: "/artifactversion/$artifactversion", body: `{"add_tags":["small"]}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/artifactversion/{id}", path: "/artifactversion/$artifactversion", needs: "delete", status: 204},
+	{method: "GET", route: "/artifactversion/{id}/files", path: "/artifactversion/$artifactversion/files", needs: "read", status: 200},
+	{method: "POST", route: "/artifactversion/iteration/{iteration_id}/use", path: "/artifactversion/iteration/$iteration/use", body: `{"artifactversion_id":"$artifactversion"}`, needs: "create read", status: 204},
+	{method: "GET", route: "/lineage/{kind}/{id}", path: "/lineage/artifactversion/$artifactversion", needs: "read", status: 200},
 	{method: "GET", route: "/report/project/{project_id}", path: "/report/project/$project", needs: "read", status: 200},
 	{method: "POST", route: "/report/project/{project_id}", path: "/report/project/$project", body: `{"name":"n","text":"# Found"}`, needs: "create", status: 201},
 	{method: "GET", route: "/report/{id}", path: "/report/$report", needs: "read", status: 200},
@@ -197,7 +208,14 @@ func (s sample) name() string {
 
 // onProject reports whether a sample needs a permission on the project.
 func (s sample) onProject() bool {
-	return slices.Contains([]string{"read", "create", "update", "delete"}, s.needs)
+	return s.allowedBy("create read update delete")
+}
+
+// allowedBy reports whether rights, which are separated by spaces, contain the permissions that the
+// sample needs.
+func (s sample) allowedBy(rights string) bool {
+	needed := strings.Fields(s.needs)
+	return len(needed) > 0 && !slices.ContainsFunc(needed, func(right string) bool { return !slices.Contains(strings.Fields(rights), right) })
 }
 
 // send sends the sample, filled in from a world.
@@ -248,6 +266,8 @@ func (a api) world() world {
 	a.tag(runs.ProjectTag, w["project"], "old")
 	a.tag(runs.ExperimentTag, w["experiment"], "old")
 	a.tag(runs.IterationTag, w["iteration"], "old")
+	w["maker"] = a.iteration(w["experiment"])
+	w["artifactversion"] = a.artifactVersion(w["experiment"], w["maker"], "flowers")
 	w["model"] = a.model(w["project"], "fraud")
 	w["version"] = a.version(w["model"], a.iteration(a.experiment(w["project"])))
 	a.promote(w["version"], registry.Production)
