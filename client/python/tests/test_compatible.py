@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import urllib.request
@@ -125,18 +126,56 @@ def test_artifacts_have_versions(server: Server, tmp_path: pathlib.Path) -> None
                                      ("classifier:best", "v1", 1)):
             found = user.use_artifact(name, type="model")
             assert (found.version, found.type, found.metadata) == (version, "model", {"epoch": epoch})
-            assert found.files == ["data.bin.uri", "deep/notes.txt", "model.pt", "rows.csv"]
+            assert [file.name for file in found.files()] == ["data.bin.uri", "deep/notes.txt", "model.pt", "rows.csv"]
             folder = pathlib.Path(found.download())
             assert folder == tmp_path / "artifacts" / f"classifier-{version}"
             assert (folder / "model.pt").read_text() == f"weights {epoch}"
             assert (folder / "deep" / "notes.txt").read_text() == f"note {epoch}"
             assert (folder / "data.bin.uri").read_text() == "s3://bucket/data.bin\n"
-        assert tracker.Api().artifact("p", "plain:first").files == ["model.pt"]
+        assert [file.name for file in tracker.Api().artifact("p", "plain:first").files()] == ["model.pt"]
         with pytest.raises(KeyError, match="no version of 'classifier' is called 'worst'; there are v0 to v2"):
             user.use_artifact("classifier:worst")
         with pytest.raises(KeyError, match="there is no artifact 'none'"):
             user.use_artifact("none")
     assert server.parameters(user.id) == {"uses/classifier": "classifier:v1"}
+
+
+def test_lineage(server: Server, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.csv").write_text("x")
+    with tracker.init("p", "e", name="prepare", capture=False) as run:
+        done = run.log_artifact("data", name="set", type="dataset", aliases=["clean"], tags=["small"],
+                                metadata={"rows": 1, "nan": float("nan")}, description="words").wait()
+        assert done.name == "set"
+        run.log_artifact("data", name="set", type="dataset").wait()  # the same content
+    assert not [name for name in server.artifacts(run.id) if name.startswith(".version-")]
+    with tracker.init("p", "e", name="train", capture=False) as run:
+        found = run.use_artifact("set:clean")
+        assert (found.version, found.tags, found.description) == ("v0", ["small"], "words")
+        assert found.metadata == {"rows": 1, "nan": "NaN"} and sorted(found.aliases) == ["clean", "latest"]
+        assert pathlib.Path(found.download(str(tmp_path / "got")), "a.csv").read_text() == "x"
+        (tmp_path / "w.pt").write_text("weights")
+        run.log_artifact("w.pt", name="net", type="model").wait()
+    graph = found.lineage()
+    names = {(node["kind"], node["id"]): node["name"] for node in graph["nodes"]}
+    edges = {(names[edge["from"]["kind"], edge["from"]["id"]], names[edge["to"]["kind"], edge["to"]["id"]])
+             for edge in graph["edges"]}
+    assert edges == {("prepare", "set:v0"), ("set:v0", "train"), ("train", "net:v0")} and graph["cut"] is False
+    assert tracker.Api().artifact("p", "net").lineage(1)["cut"] is True
+
+
+def test_versions_of_earlier_clients(server: Server, tmp_path: pathlib.Path) -> None:
+    """Versions that are files NAME/artifact.json can be read."""
+    (tmp_path / "a.txt").write_text("x")
+    with tracker.init("p", capture=False) as run:
+        run.log_artifact("a.txt", name="old/a.txt")
+        (tmp_path / "artifact.json").write_text(json.dumps({
+            "name": "old", "type": "dataset", "metadata": None, "aliases": ["first"],
+            "files": {"a.txt": hashlib.sha256(b"x").hexdigest()}}))
+        run.log_artifact("artifact.json", name="old/artifact.json").wait()
+        found = run.use_artifact("old:first")
+    assert (found.version, [file.name for file in found.files()]) == ("v0", ["a.txt"])
+    assert pathlib.Path(found.download(), "a.txt").read_text() == "x"
 
 
 def test_a_version_writes_nothing_outside_of_its_folder(server: Server, tmp_path: pathlib.Path) -> None:

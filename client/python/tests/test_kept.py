@@ -54,7 +54,7 @@ def test_a_temporary_folder_may_go(server: Server) -> None:
             run.log_artifact(artifact)
     assert sync().returncode == 0
     found = contents(server, run.id)
-    assert found.pop("data/artifact.json") and found == {"data/a.txt": [b"a"], "data/deep/b.txt": [b"b"]}
+    assert found == {"data:v0/a.txt": [b"a"], "data:v0/deep/b.txt": [b"b"]}
 
 
 def test_wait_waits_for_the_server(server: Server, proxy: Proxy, tmp_path: pathlib.Path) -> None:

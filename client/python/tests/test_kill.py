@@ -74,8 +74,7 @@ def test_what_was_logged_before_the_end_is_kept(server: Server, tmp_path: pathli
     assert server.points(id, "b") == [(s, -s) for s in range(500)]
     assert server.parameters(id) == {"lr": "0.5"}
     assert [tag["value"] for tag in server.get(f"/tag/iteration/{id}")["data"]] == ["kept"]
-    assert set(server.artifacts(id)) >= {"page_0.html", "picture_0.png", "note_0.txt", "work.py", "set/artifact.json",
-                                         "set/work.py"}
+    assert set(server.artifacts(id)) >= {"page_0.html", "picture_0.png", "note_0.txt", "work.py", "set:v0/work.py"}
     assert not list((tmp_path / "spool").glob("*.spool*"))
 
 
@@ -381,16 +380,6 @@ def test_a_spool_of_an_earlier_version_is_read(tmp_path: pathlib.Path) -> None:
     spool = Spool(str(path))
     assert spool.head == {"id": "x"} and [one.body for one in drained(spool)] == [b"{}"]
     spool.close()
-
-
-def test_large_files_of_a_version_are_sent_after_they_are_hashed(server: Server, tmp_path: pathlib.Path,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracker._version.SMALL", -1)
-    (tmp_path / "a.bin").write_bytes(b"a" * 100)
-    with tracker.init(project="p", capture=False) as run:
-        run.log_artifact("a.bin", name="set", type="dataset").wait()
-        folder = run.use_artifact("set").download()
-    assert (pathlib.Path(folder) / "a.bin").read_bytes() == b"a" * 100
 
 
 def test_any_name_step_and_number_is_kept(server: Server) -> None:

@@ -63,9 +63,10 @@ def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bo
 
 
 def log_artifact(path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
-                 content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = ()) -> Upload:
+                 content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = (),
+                 tags: Sequence[str] = (), metadata: Optional[Dict[str, Any]] = None) -> Upload:
     """Store a file as an artifact of the current run. See Run.log_artifact."""
-    return _current("log_artifact").log_artifact(path, name, description, content_type, type, aliases)
+    return _current("log_artifact").log_artifact(path, name, description, content_type, type, aliases, tags, metadata)
 
 
 def use_artifact(artifact: str, type: Optional[str] = None) -> Version:

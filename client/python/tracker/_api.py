@@ -110,11 +110,13 @@ class Api:
     def artifact(self, project: str, name: str) -> Version:
         """Return the version of an artifact in a project. name is NAME, NAME:v3 or NAME:alias.
 
-        Raises KeyError if the version does not exist.
+        If several experiments of the project have an artifact NAME, it is the newest version that matches. Raises KeyError
+        if the version does not exist.
         """
         from ._version import find
 
-        return find(self.client, [one.id for one in self.project(project).experiments()], name)
+        found = self.project(project)
+        return find(self.client, found.id, lambda: [one.id for one in found.experiments()], name)
 
     def model(self, name: str, project: Optional[str] = None) -> Model:
         """Return the model with this name. If project is None, all projects are searched.

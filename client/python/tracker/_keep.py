@@ -56,6 +56,10 @@ class Files:
             return Kept(number, whole, {"file": whole, "size": found.st_size, "changed": found.st_mtime_ns})
         return Kept(number, os.path.join(self._folder, *name.split("/")), {"file": name, "temporary": True})
 
+    def number(self) -> int:
+        """Return the number of an upload that is not a file."""
+        return next(self._numbers)
+
     def write(self, data: bytes, suffix: str) -> Tuple[int, str]:
         """Write a new file. Return its number and its path relative to the spool folder. Raises OSError."""
         number = next(self._numbers)

@@ -264,20 +264,19 @@ class Recorder:
             return Kept(0, path, {})
         return self._files.keep(path)
 
-    def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None,
-                 late: bool = False) -> int:
-        """Record a stored file as an artifact. Return the number of the upload.
-
-        If late is set, the artifact is recorded after objects that already wait to be encoded.
-        """
+    def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None) -> int:
+        """Record a stored file as an artifact. Return the number of the upload."""
         if kept.head:
-            head = {"op": "artifact", "name": name, "description": description, "content_type": content_type,
-                    "number": kept.number, **kept.head}
-            if late and self.writer is not None:
-                self.writer.drawings.append(lambda: [(head, b"")])
-            else:
-                self.add(head)
+            self.add({"op": "artifact", "name": name, "description": description, "content_type": content_type,
+                      "number": kept.number, **kept.head})
         return kept.number
+
+    def version(self, name: str, body: Dict[str, Any]) -> int:
+        """Record that files of the run become a version of an artifact. Return the number of the upload."""
+        number = self._files.number()
+        head = {"op": "version", "name": name, "number": number, "key": uuid7().replace("-", "")}
+        self.add(head, json.dumps(body, default=str).encode())
+        return number
 
     def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
         """Store values that were logged under name, each as an artifact. The writer encodes values that are not ready."""

@@ -33,8 +33,10 @@ ORPHANED = 5
 parent."""
 SIGN_IN_AGAIN = frozenset((401, 403))
 REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}"),
-                      ("PATCH", "/property/iteration/{id}")))
+                      ("PATCH", "/property/iteration/{id}"), ("POST", "/artifactversion/iteration/{id}/use")))
 """The only requests that a spool item can name by method and path. {id} is the run's id."""
+UPLOADS = ("artifact", "version")
+"""The items for which log_artifact can wait."""
 
 
 class Sender:
@@ -132,7 +134,7 @@ class Sender:
         if self.failure is not None and not self._adopted and getattr(self.failure, "code", "") != ENDED:
             tell(f"{self.client.url} can be reached again")
         self.failure = None
-        if item.head["op"] == "artifact":
+        if item.head["op"] in UPLOADS:
             self.answers.setdefault(item.head.get("number", 0))
         self.spool.done(item)
         if item.head["op"] == "artifact" and not self._refused:
@@ -153,7 +155,7 @@ class Sender:
     def _reject(self, item: Item, refused: Refused) -> None:
         """Print a rejected item, and store it in a file beside the spool."""
         head, self._refused = item.head, True
-        if head.get("op") == "artifact":
+        if head.get("op") in UPLOADS:
             self.answers[head.get("number", 0)] = refused
         what = head.get("path") or head.get("name") or head.get("op")
         tell(f"the server rejected {what}: {refused.message}" if refused.status else f"not sent: {what}: {refused.message}")
@@ -261,6 +263,8 @@ class Sender:
                 self._transfer = Transfer(self.client, self.id, head, self.moved, self.stop, self._keep_alive)
             self._transfer.send(self.experiment(), path, own=path != head["file"])
             self._transfer = None
+        elif op == "version":
+            self._reopen_for(lambda: self.client.call("POST", f"/artifactversion/iteration/{self.id}", body, head["key"]))
         elif op == "console":
             self._print(head, json.loads(body))
         elif op == "request" and (head["method"], head["path"]) in REQUESTS:

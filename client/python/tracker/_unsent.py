@@ -90,7 +90,7 @@ def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
     words: Dict[str, None] = {}
     for head in others:
         op = str(head.get("op"))
-        word = f"parameter {head.get('name')}" if op == "parameter" else str(head.get("path", op)).rpartition("/")[2]
+        word = f"{op} {head.get('name')}" if op in ("parameter", "version") else str(head.get("path", op)).rpartition("/")[2]
         words[WORDS.get(op, word)] = None
     names += list(words)[:SHOWN]
     counts = (_count(len(files), "file"), _count(len(others), "other request" if files else "request"))

@@ -1,94 +1,87 @@
-"""Versions of artifacts. Each call of log_artifact with the same name adds a version.
+"""Versions of artifacts. Each call of log_artifact with new content adds a version of the artifact's name.
 
-The server identifies files by name, run and time. A version is represented by the file NAME/artifact.json, which lists its
-files by SHA-256. Versions are numbered in the order of creation, across all experiments of a project.
+The server numbers the versions of a name in an experiment, and records which run logged a version and which runs use it.
+Earlier versions of this client wrote a file NAME/artifact.json instead, which lists the files of a version by SHA-256.
+Such versions can still be read.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import os
 import re
 import tempfile
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from urllib.parse import quote, urlencode
 
-from ._encode import File
-from ._http import Client, TrackerError, download
-from ._media import Drawing
+from ._http import Client, Refused, TrackerError, download
 
 MANIFEST = "artifact.json"
-SMALL = 32 << 20
-"""Maximum total size of files that the logging thread hashes. If they are larger, the writer's thread hashes them."""
 LATEST = "latest"
 
 
-def manifest(name: str, type: str, metadata: Any, aliases: Sequence[str], files: Dict[str, str]) -> Drawing:
-    """Return the drawing of a version's manifest. files maps names in the version to paths of stored copies."""
-    def draw() -> File:
-        found = {"name": name, "type": type, "metadata": metadata, "aliases": list(aliases),
-                 "files": {inner: _digest(path) for inner, path in files.items()}}
-        return File(json.dumps(found, default=str).encode(), "", "application/json")
+class VersionFile(NamedTuple):
+    """A file of a version."""
 
-    return Drawing(draw, 200 * len(files), ready=_size(files.values()) <= SMALL)
-
-
-def _size(paths: Iterable[str]) -> float:
-    """Return the total size of files in bytes, or infinity if it is unknown."""
-    try:
-        return sum(map(os.path.getsize, paths))
-    except OSError:
-        return math.inf
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for part in iter(lambda: file.read(1 << 20), b""):
-            digest.update(part)
-    return digest.hexdigest()
+    name: str
+    size: int
+    hash: str  # SHA-256
+    resource_id: str
 
 
 class Version:
-    """A logged version of an artifact. It has name, version (v0, v1, ...), type, aliases, metadata and iteration_id."""
+    """A logged version of an artifact.
 
-    def __init__(self, client: Client, record: Dict[str, Any], number: int, said: Dict[str, Any]) -> None:
-        self._client, self._record, self._files = client, record, said.get("files") or {}
-        self.name, self.version = str(said.get("name")), f"v{number}"
-        self.type, self.metadata = str(said.get("type") or ""), said.get("metadata")
-        self.aliases: List[str] = [str(alias) for alias in said.get("aliases") or ()]
+    name, version (v0, v1, ...), type, aliases, tags, description and metadata describe it. iteration_id is the run that
+    logged it. id is empty for a version of an earlier client.
+    """
+
+    def __init__(self, client: Client, record: Dict[str, Any]) -> None:
+        self._client, self._record = client, record
+        self.id, self.name, self.version = str(record.get("id") or ""), str(record["name"]), f"v{record['version']}"
+        self.type, self.metadata = str(record.get("type") or ""), record.get("metadata")
+        self.description = str(record.get("description") or "")
+        self.aliases: List[str] = [str(alias) for alias in record.get("aliases") or ()]
+        self.tags: List[str] = [str(tag) for tag in record.get("tags") or ()]
         self.iteration_id: Optional[str] = record["iteration_id"]
+        self._files: Optional[List[VersionFile]] = None
 
-    @property
-    def files(self) -> List[str]:
-        """The names of the files."""
-        return sorted(self._files)
+    def files(self) -> List[VersionFile]:
+        """Return the files, sorted by name."""
+        if self._files is None:
+            rows = _pages(self._client, f"/artifactversion/{self.id}/files")
+            self._files = [VersionFile(row["name"], row["size_bytes"], row["content_hash"], row["resource_id"]) for row in rows]
+        return self._files
 
     def download(self, root: Optional[str] = None) -> str:
         """Write the files below root, verify their hashes, and return the folder. root is artifacts/NAME-VERSION by default.
         """
         safe = re.sub(r"[^\w.-]", "_", self.name)
         top = os.path.abspath(root or os.path.join("artifacts", f"{safe}-{self.version}"))
-        for inner, digest in self._files.items():
-            target = os.path.normpath(os.path.join(top, *inner.split("/")))
+        for file in self.files():
+            target = os.path.normpath(os.path.join(top, *file.name.split("/")))
             if not target.startswith(top + os.sep):
-                raise TrackerError(f"{inner!r} in {self.name} is not below its folder")
+                raise TrackerError(f"{file.name!r} in {self.name} is not below its folder")
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            self._write(f"{self.name}/{inner}", digest, target)
+            self._write(file, target)
         return top
 
-    def _write(self, name: str, digest: str, target: str) -> None:
-        rows = _resources(self._client, self._record["experiment_id"], name)
-        row = next((row for row in rows if row["content_hash"] == digest), None)
-        if row is None:
-            raise TrackerError(f"the server no longer has {name} as it was in {self.version}")
+    def lineage(self, depth: int = 6) -> Dict[str, Any]:
+        """Return the records from which the version was made, and the records that were made from it.
+
+        The result has nodes, edges and cut, as in the response of GET /lineage. depth is the maximum number of edges
+        between the version and a record.
+        """
+        found: Dict[str, Any] = self._client.call("GET", f"/lineage/artifactversion/{self.id}?depth={depth}")
+        return found
+
+    def _write(self, file: VersionFile, target: str) -> None:
         fd, partial = tempfile.mkstemp(dir=os.path.dirname(target))
         try:
-            with os.fdopen(fd, "wb") as file:
-                found = download(self._client, f"/resource/{row['id']}/data", file)
-            if found != digest:
-                raise TrackerError(f"{name} arrived damaged: its SHA-256 is {found}, not {digest}")
+            with os.fdopen(fd, "wb") as out:
+                found = download(self._client, f"/resource/{file.resource_id}/data", out)
+            if found != file.hash:
+                raise TrackerError(f"{file.name} arrived damaged: its SHA-256 is {found}, not {file.hash}")
             os.replace(partial, target)
         finally:
             if os.path.exists(partial):
@@ -98,12 +91,43 @@ class Version:
         return f"<Version {self.name}:{self.version}>"
 
 
-def find(client: Client, experiments: Sequence[str], wanted: str) -> Version:
+class _OldVersion(Version):
+    """A version of an earlier client. Its files are found by name and hash."""
+
+    def files(self) -> List[VersionFile]:
+        """Return the files, sorted by name."""
+        if self._files is None:
+            self._files = [self._find(name, digest) for name, digest in sorted((self._record.get("files") or {}).items())]
+        return self._files
+
+    def _find(self, name: str, digest: str) -> VersionFile:
+        if any(part in ("", ".", "..") for part in name.split("/")):
+            raise TrackerError(f"{name!r} in {self.name} is not below its folder")
+        rows = _resources(self._client, self._record["experiment_id"], f"{self.name}/{name}")
+        row = next((row for row in rows if row["content_hash"] == digest), None)
+        if row is None:
+            raise TrackerError(f"the server no longer has {self.name}/{name} as it was in {self.version}")
+        return VersionFile(name, row["size_bytes"], digest, row["id"])
+
+
+def find(client: Client, project: str, experiments: Callable[[], Sequence[str]], wanted: str) -> Version:
     """Return the version that NAME, NAME:v3 or NAME:alias refers to. NAME alone refers to the latest version.
 
-    Raises KeyError if the version does not exist.
+    experiments returns the ids of the project's experiments. Raises KeyError if the version does not exist.
     """
     name, _, which = wanted.rpartition(":") if ":" in wanted else (wanted, "", LATEST)
+    try:
+        return Version(client, client.call("GET", f"/artifactversion/project/{project}/{quote(f'{name}:{which}', safe='')}"))
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+    known = _pages(client, f"/artifactversion/project/{project}", name=name)
+    if known:
+        raise KeyError(f"no version of {name!r} is called {which!r}; there are v{known[-1]['version']} to v{known[0]['version']}")
+    return _find_old(client, experiments(), name, which)
+
+
+def _find_old(client: Client, experiments: Sequence[str], name: str, which: str) -> Version:
     rows = [row for experiment in experiments for row in _resources(client, experiment, f"{name}/{MANIFEST}")]
     rows.sort(key=lambda row: (row["created_date"], row["id"]))
     if not rows:
@@ -124,18 +148,20 @@ def _read(client: Client, rows: List[Dict[str, Any]], number: int) -> Version:
         download(client, f"/resource/{rows[number]['id']}/data", file)
         file.seek(0)
         said = json.load(file)
-    return Version(client, rows[number], number, said)
+    row = rows[number]
+    return _OldVersion(client, {**said, "id": "", "version": number, "name": str(said.get("name")),
+                                "experiment_id": row["experiment_id"], "iteration_id": row["iteration_id"]})
 
 
 def _resources(client: Client, experiment: str, name: str) -> List[Dict[str, Any]]:
-    from urllib.parse import urlencode
+    return [row for row in _pages(client, f"/resource/experiment/{experiment}", name=name) if row["name"] == name]
 
+
+def _pages(client: Client, path: str, **query: str) -> List[Dict[str, Any]]:
+    """Return all records of a listing."""
     found: List[Dict[str, Any]] = []
-    offset = 0
     while True:
-        query = urlencode({"name": name, "limit": 1000, "offset": offset})
-        page = client.call("GET", f"/resource/experiment/{experiment}?{query}")
-        found += [row for row in page["data"] if row["name"] == name]
-        offset += len(page["data"])
-        if not page["data"] or offset >= page["total"]:
+        page = client.call("GET", f"{path}?{urlencode({**query, 'limit': '1000', 'offset': str(len(found))})}")
+        found += page["data"]
+        if not page["data"] or len(found) >= page["total"]:
             return found
