@@ -187,6 +187,7 @@ type artifactView struct {
 	Runs         []link // source runs to choose from if the artifact belongs to no run
 	Form         registerForm
 	WrongDelete  string
+	Registering  bool // whether the form for a model version is open
 }
 
 // registerForm holds the input of the form that creates a model version.
@@ -236,7 +237,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	var a files.Artifact
 	var f frame
 	err := s.view(r, user, func(db *store.View) (err error) {
-		v = artifactView{Form: form, WrongDelete: wrongDelete}
+		v = artifactView{Form: form, WrongDelete: wrongDelete, Registering: r.URL.Query().Has("register")}
 		if a, err = db.Files.Artifact(idOf(r)); err != nil {
 			return err
 		}

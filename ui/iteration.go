@@ -68,6 +68,7 @@ type iterationView struct {
 	Artifacts     artifactsView
 	Versions      []registry.MadeVersion // model versions created from this run
 	LoggedModels  []loggedModelLink
+	Made          madeView
 	Rights        domain.Permission
 	CompareBest   bool // whether the run has metrics that can be compared with the best run's
 	Form          editForm
@@ -184,6 +185,9 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == domain.InProgress,
 			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
 		if err := s.fillArtifacts(db, user, &v.Artifacts, domain.Page{Limit: runArtifacts}); err != nil {
+			return err
+		}
+		if err := fillMade(db, i.ID, v.Rights.Create, &v.Made); err != nil {
 			return err
 		}
 		f, err = s.inside(db, i.Name, user, place{projectID: p.ID, experimentID: e.ID})

@@ -98,6 +98,12 @@ var cells = []cell{
 	{method: "POST", route: "/artifact/{id}/versions", path: "/artifact/$loose/versions", needs: "read create", body: "model_id=$model&iteration_id=$run"},
 	{method: "GET", route: "/project/{id}/models", path: "/project/$project/models", needs: "read"},
 	{method: "POST", route: "/project/{id}/models", path: "/project/$project/models", needs: "create", body: "name=new"},
+	{method: "GET", route: "/experiment/{id}/collections", path: "/experiment/$experiment/collections", needs: "read"},
+	{method: "GET", route: "/project/{id}/collections", path: "/project/$project/collections", needs: "read"},
+	{method: "GET", route: "/collection/{id}", path: "/collection/$collection", needs: "read"},
+	{method: "POST", route: "/collection/{id}", path: "/collection/$collection", needs: "update", body: "part=aliases&aliases=best&tags=new"},
+	{method: "POST", route: "/collection/{id}/delete", path: "/collection/$collection/delete", needs: "delete", body: "x=y"},
+	{method: "GET", route: "/lineage/{kind}/{id}", path: "/lineage/iteration/$run", needs: "read"},
 	{method: "GET", route: "/model/{id}", path: "/model/$model", needs: "read"},
 	{method: "POST", route: "/model/{id}", path: "/model/$model", needs: "update", body: "name=new"},
 	{method: "POST", route: "/model/{id}/delete", path: "/model/$model/delete", needs: "read delete", body: "x=y"},
@@ -262,6 +268,7 @@ func (s *site) world() map[string]string {
 	w["artifact"] = s.keep(w["experiment"], files.NewArtifact{Name: "used.bin", IterationID: w["run"]}, "used")
 	w["loose"] = s.keep(w["experiment"], files.NewArtifact{Name: "loose.bin"}, "loose")
 	w["html"] = s.keep(w["experiment"], files.NewArtifact{Name: "page.html"}, "<p>")
+	w["collection"] = s.logVersion(w["run"], "net", "model", "used.bin")
 	w["model"], w["version"] = s.register(w["project"], w["run"], w["artifact"])
 	const drawing = "eJyzKS5LV6jIzckrtlXKKCkpsNLXLy8v1ys31ssvStc3MjAw0AeqUNK3AwApuA1I" // an empty SVG image, compressed
 	w["report"] = s.report(w["project"], "findings", "# Found\n\n```image\nsvg: "+drawing+"\n```\n")

@@ -25,13 +25,14 @@ type showcase struct {
 	blank    string // an experiment without runs
 	child    string // a run with a parent
 	findings string // a report
-	panels   string // path of a page with panels without curves
 	search   string // a sweep
 	searched string // the path of its experiment
 	failed   string // a run with an error, notes and a snapshot
 	shelf    shelf
-	gone     string // an experiment in the trash that contains a separately deleted run
-	bobID    string
+
+	collection string // a version of an artifact with a lineage
+	gone       string // an experiment in the trash that contains a separately deleted run
+	bobID      string
 }
 
 // newShowcase creates the accounts alice, bob and carol. alice is an admin, bob can read one
@@ -60,11 +61,8 @@ func newShowcase(t *testing.T, s setup) showcase {
 	c.search = c.site.search("searches", "bayes")
 	c.searched = c.experimentOf(c.search)
 	c.findings = c.report(c.w.project, "findings "+strings.Repeat("long", 40), "# Why\n\n```chart\nexperiment: "+c.w.experiment+
-		"\nmetrics: train/loss, gpu\ncaption: "+strings.Repeat("words ", 60)+"\n```\n\n```table\nexperiment: "+c.w.experiment+"\n```\n\n```image\nartifact: none\n```\n"+
-		"```difference\nexperiment: "+c.w.experiment+"\na: "+c.w.runs[2]+"\nb: "+c.w.runs[3]+"\n```\n```bar\nexperiment: "+c.w.experiment+"\nx: metric.train/loss\n```\n"+
-		"```scatter\nexperiment: "+c.w.experiment+"\nx: param.lr\ny: metric.train/loss\n```\n```histogram\nexperiment: "+c.w.experiment+"\nx: metric.train/loss\nsize: half\n```\n")
-	c.panels = c.viewOfPanels(c.w.experiment, projects.Panel{Type: projects.BarPanel, X: "metric.train/loss"},
-		projects.Panel{Type: projects.ScatterPanel, X: "param.lr", Y: "metric.train/loss"}, projects.Panel{Type: projects.HistogramPanel, X: "metric.train/loss"})
+		"\nmetrics: train/loss, gpu\ncaption: "+strings.Repeat("words ", 60)+"\n```\n\n```table\nexperiment: "+c.w.experiment+"\n```\n\n```image\nartifact: none\n```\n")
+	c.collection = c.versions(c.w.experiment, c.w.runs)
 	c.print(c.failed, 0, "\x1b[1;31mError\x1b[0m \x1b[32mgreen\x1b[33m yellow\x1b[34m blue\x1b[35m magenta\x1b[36m cyan\x1b[2m dim\x1b[0m \x1b[7minverse",
 		strings.Repeat("wide", 100), "10%\r20%")
 	for _, tag := range []string{"best", "paper", strings.Repeat("tag", 20)} {

@@ -61,6 +61,8 @@ func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) 
 type createdRun struct {
 	id  string
 	end time.Time // time of the run's last point
+
+	weights string // id of the artifact with the weights, "" for none
 }
 
 // writer writes the projects of a plan to the database.
@@ -110,7 +112,7 @@ func (w *writer) createProject(ctx context.Context, p project) error {
 	err = w.createTags(ctx, runs.ProjectTag, created.ID, append(p.tags, marker))
 	for _, e := range p.experiments {
 		if err == nil {
-			err = w.createExperiment(ctx, created.ID, e)
+			err = w.createExperiment(ctx, created.ID, e, p.models)
 		}
 	}
 	for _, m := range p.models {
@@ -127,7 +129,7 @@ func (w *writer) createProject(ctx context.Context, p project) error {
 	return err
 }
 
-func (w *writer) createExperiment(ctx context.Context, projectID string, e experiment) error {
+func (w *writer) createExperiment(ctx context.Context, projectID string, e experiment, models []model) error {
 	w.clock.set(w.start(e.runs[0]).Add(-time.Minute))
 	created, err := w.db.Projects.CreateExperiment(ctx, w.actor, projectID, projects.NewExperiment{Name: e.name, Description: e.description})
 	if err != nil {
@@ -140,6 +142,9 @@ func (w *writer) createExperiment(ctx context.Context, projectID string, e exper
 		if err := w.createRun(ctx, created.ID, nil, r); err != nil {
 			return err
 		}
+	}
+	if err := w.logVersions(ctx, created.ID, e, models); err != nil {
+		return err
 	}
 	if e.status == domain.InProgress {
 		return nil
@@ -158,8 +163,11 @@ func (w *writer) createModel(ctx context.Context, projectID string, m model) err
 	for _, v := range m.versions {
 		source := w.created[v.run]
 		w.clock.set(source.end.Add(time.Hour))
-		version, err := w.db.Models.CreateModelVersion(ctx, w.actor, created.ID,
-			registry.NewModelVersion{IterationID: source.id, Description: v.description})
+		n := registry.NewModelVersion{IterationID: source.id, Description: v.description}
+		if source.weights != "" {
+			n.ArtifactID = &source.weights
+		}
+		version, err := w.db.Models.CreateModelVersion(ctx, w.actor, created.ID, n)
 		if err != nil {
 			return err
 		}
@@ -213,7 +221,7 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	}
 	w.runs++
 	w.points += len(points)
-	w.created[r.name] = createdRun{created.ID, end}
+	w.created[r.name] = createdRun{id: created.ID, end: end}
 	if r.status == domain.Running {
 		return nil
 	}

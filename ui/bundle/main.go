@@ -22,9 +22,9 @@ import (
 // Pages refer to these sources. The scripts in modules are ES modules. The script theme.js
 // runs before the browser draws the page, and events.js is a shared worker.
 var (
-	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "report.js", "sweep.js", "toanalyse.js", "workbench.js"}
+	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "lineage.js", "record.js", "report.js", "sweep.js", "toanalyse.js", "workbench.js"}
 	classic = []string{"theme.js", "events.js"}
-	styles  = []string{"analyse.css", "compare.css", "diagnosis.css", "dialog.css", "home.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
+	styles  = []string{"analyse.css", "compare.css", "diagnosis.css", "dialog.css", "home.css", "lineage.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
 	// licenses holds the license files of third-party code. No page refers to license files,
 	// and their names contain no hash.

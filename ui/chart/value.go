@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxBins      = 20   // maximum number of bins of a histogram of runs
-	singleBars   = 200  // maximum number of bars that are drawn separately
-	fewDots      = 2000 // maximum number of dots at exact positions; more dots are smaller
-	logRatio     = 100  // ratio of the largest to the smallest value above which an axis is logarithmic
-	rug          = 10   // length of the lines that mark runs in a histogram
+	maxBins      = 20  // maximum number of bins of a histogram of runs
+	singleBars   = 200 // maximum number of bars that are drawn separately
+	fewDots      = 2000
+	logRatio     = 100 // ratio of the largest to the smallest value above which an axis is logarithmic
+	rug          = 10  // length of the lines that mark runs in a histogram
 	thinnestBar  = 2
 	otherRuns    = "others" // CSS class of runs without a colour
 	maxTickNames = 12
@@ -159,11 +159,7 @@ func Dots(x, y Values, colors map[int]Run) *Plot {
 		}
 	}
 	if dots.Len() > 0 {
-		class := "dots faint " + otherRuns
-		if len(known) > fewDots {
-			class += " many"
-		}
-		p.Lines = append(p.Lines, Line{Class: class, Path: dots.String()})
+		p.Lines = append(p.Lines, Line{Class: "dots faint " + otherRuns, Path: dots.String()})
 	}
 	p.Lines = append(p.Lines, above...)
 	return p

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"tracker/store/domain"
-	"tracker/ui/table"
 )
 
 const edited = "# Found\n\ntext\n```chart\nexperiment: e\nmetrics: loss\n```\n```table\nexperiment: e\n```\nlast"
@@ -52,48 +51,6 @@ func TestEdits(t *testing.T) {
 	}
 	if _, _, err := (Edit{Do: "remove", Block: 5, Was: was(1)}).Apply(twice); err == nil {
 		t.Error("one of two equal blocks was removed")
-	}
-}
-
-// Blocks of values and of differences are edited as other blocks.
-func TestEditsOfNewBlocks(t *testing.T) {
-	for kind := range kinds {
-		block, text := "```"+kind+"\nexperiment: e\nx: param.lr\n```\n", "words\n"
-		both := block + "\n" + text
-		got, at, err := Edit{Do: "half", Was: domain.Fingerprint(block)}.Apply(both)
-		if want := "```" + kind + "\nexperiment: e\nx: param.lr\nsize: half\n```\n\n" + text; err != nil || got != want || at != 0 {
-			t.Errorf("%s: %q at %d, %v", kind, got, at, err)
-		}
-		if got, at, err = (Edit{Do: "down", Was: domain.Fingerprint(block)}).Apply(both); err != nil || got != text+"\n"+block || at != 1 {
-			t.Errorf("%s: %q at %d, %v", kind, got, at, err)
-		}
-	}
-}
-
-// A frozen difference shows its texts unchanged.
-func TestDifferenceMarkdown(t *testing.T) {
-	d := Difference{Sentence: "a_b × 2: loss −0.1.", Details: []string{"One.", "Two."}, Note: "More *rows*.", Table: table.Table{Labels: []string{"Differs"},
-		Heads: []table.Head{{Name: "Kind"}, {Name: "A"}}, Rows: []table.Row{{Labels: []string{"a|b"}, Cells: []table.Cell{{Text: "Parameter"}, {Text: "<b>"}}}}}}
-	want := "**a\\_b × 2\\: loss −0.1.**\n\nOne. Two.\n\n| Differs | Kind | A |\n| --- | --- | --- |\n| a\\|b | Parameter | \\<b\\> |\n\nMore \\*rows\\*.\n"
-	if got := d.Markdown(); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if blocks := parse(Append("# Found", d.Markdown())); len(blocks) != 1 {
-		t.Errorf("%d blocks", len(blocks))
-	}
-}
-
-func TestCoverage(t *testing.T) {
-	for want, c := range map[string][4]int{
-		"1 run.":                {1, 1, 1, 1},
-		"50 runs; 5 in colour.": {50, 50, 50, 5},
-		"48 of 50 runs; the others have no finite value; 5 in colour.":                                            {48, 50, 50, 5},
-		"The newest 10,000 of 12,345 runs; 0 in colour.":                                                          {10000, 10000, 12345, 0},
-		"9,000 runs of the newest 10,000 (12,345 pass the filter); the others have no finite value; 3 in colour.": {9000, 10000, 12345, 3},
-	} {
-		if got := coverage(c[0], c[1], c[2], c[3]); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 

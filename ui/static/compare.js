@@ -43,8 +43,7 @@ const selected = () => (brushes.ranges.size > 0 ? runs.filter((_, r) => brushes.
 const panel = new Panel(document.getElementById('charts'), state, {
   experiment,
   runs: selected,
-  // If brushes select no run, the filter matches none.
-  scope: () => `id in (${selected().map((run) => `'${run.id}'`).join(', ') || "'none'"})`,
+  scope: () => `id in (${selected().map((run) => `'${run.id}'`).join(', ')})`,
   drawn: () => ({ experiment, iterations: selected().map((run) => run.id) }),
   keys: async (q, offset, limit, pattern) => {
     const some = names.filter(await metricMatcher(experiment, q, pattern));

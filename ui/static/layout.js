@@ -57,7 +57,7 @@ const titles = {
 };
 
 /** valueName returns the name of a value in the filter language without its kind. */
-const valueName = (text) => text.replace(/^(param|metric|summary)\./, '').replaceAll('`', '');
+const valueName = (text) => text.replace(/^(param|metric)\./, '').replaceAll('`', '');
 
 /** panelTitle returns the title of a panel. */
 export const panelTitle = (panel) =>

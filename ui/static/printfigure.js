@@ -77,28 +77,25 @@ function horizontal(chart, n) {
 }
 
 /**
- * makeLegend returns a legend with as many columns as fit. The note is a row below them, '' for none.
+ * makeLegend returns a legend with as many columns as fit.
  * @param {{text: string, sample: (function(Object, number, number, number)|undefined)}[]} entries sample draws a line
  *   or a mark; its arguments are the pen, the left end, the middle and the width of the place
  */
-export function makeLegend(entries, width, size, note = '') {
+export function makeLegend(entries, width, size) {
   const place = 2.2 * size;
   const longest = Math.min(width - place - 2 * size, Math.max(...entries.map((e) => textWidth(e.text, size)), size));
   const entry = longest + place + 2 * size;
   const columns = Math.max(1, Math.min(entries.length, Math.floor(width / entry)));
   const row = 1.35 * size;
-  const height = Math.ceil(entries.length / columns) * row;
   return {
-    height: height + (note ? row : 0),
-    draw: (pen, top, style) => {
-      if (note) pen.text(0.5 * size, top + height + 0.8 * row, fitText(note, size, width - size), style);
+    height: Math.ceil(entries.length / columns) * row,
+    draw: (pen, top, style) =>
       entries.forEach(({ text, sample }, i) => {
         const x = (i % columns) * entry + 0.5 * size;
         const y = top + (Math.floor(i / columns) + 0.8) * row;
         sample?.(pen, x, y - 0.3 * size, 1.7 * size);
         pen.text(sample ? x + place : x, y, fitText(text, size, longest), style);
-      });
-    },
+      }),
   };
 }
 

@@ -5,11 +5,10 @@ import { count, number, tickLabels } from './format.js';
 import { fitText, textWidth } from './helvetica.js';
 import { axisLabels, dimensionAxis } from './plotaxis.js';
 import { drawAxes, lightColors, makeLegend } from './printfigure.js';
-import { bins, binPlace, dotLayers, sorted } from './valuepanel.js';
+import { bins, binPlace, sorted } from './valuepanel.js';
 
 const mostNamed = 60; // runs in the legend
 const mostRows = 40; // bars with names; more bars are drawn without names
-const thinnest = 0.1; // points, the width of a bar that is drawn separately
 const manyDots = 1500; // number above which dots are small
 
 /**
@@ -27,25 +26,24 @@ export function drawValues(Pen, figure, { width: mm, size }) {
 
 const square = (x, y, w, h) => [[x, y], [x + w, y], [x + w, y + h], [x, y + h]];
 
-/** legendOf returns the legend: the drawn runs unless named is set, the others, and a note if runs are missing. */
-function legendOf({ color, size, width }, { drawn, shown, titles, known, runs, total }, named = false) {
+/** entries returns the legend: the drawn runs unless named is set, the others, and whether runs are missing. */
+function entries({ color, size }, { drawn, shown, titles, known, runs, total }, named = false) {
   const lit = [...drawn].filter(([i]) => shown[i]);
   const others = known - lit.length;
   const sample = (run) => (pen, x, y, w) =>
     pen.area(square(x + w / 2 - 0.4 * size, y - 0.4 * size, 0.8 * size, 0.8 * size), { color: color(run) });
-  const entries = [
+  return [
     ...(named ? [] : lit.slice(0, mostNamed).map(([i, run]) => ({ text: titles[i], sample: sample(run) }))),
     ...(!named && lit.length > mostNamed ? [{ text: `and ${lit.length - mostNamed} more` }] : []),
     ...(others > 0 ? [{ text: `${count(others)} ${lit.length > 0 ? 'other ' : ''}runs`, sample: sample(null) }] : []),
+    ...(runs < total ? [{ text: `The newest ${count(runs)} of ${count(total)} runs` }] : []),
   ];
-  const note = runs < total ? `The newest ${count(runs)} of ${count(total)} runs` : '';
-  return makeLegend(entries, width, size, note);
 }
 
 /** drawPlot draws a plot with axes. draw draws the content with functions for places, and the axes above it. */
 function drawPlot(page, figure, { vertical, across, xlabel, ylabel, x, y }, draw) {
   const { Pen, width, wide, size, colors } = page;
-  const legend = legendOf(page, figure);
+  const legend = makeLegend(entries(page, figure), width, size);
   const top = 0.6 * size;
   const bottom = top + width * (wide ? 0.4 : 0.62);
   const left = 1.9 * size + Math.max(...vertical.map((t) => textWidth(t.text, size)), size);
@@ -79,10 +77,8 @@ function drawDots(page, figure) {
     const place = (i) => [px(dx.values[i]), py(dy.values[i])];
     const others = [...shown.keys()].filter((i) => shown[i] && !drawn.has(i));
     const few = known <= manyDots;
-    const style = { color: page.colors.edge, radius: few ? 1.5 : 0.8, alpha: few ? 0.7 : 0.3 };
-    // The dots of a layer do not darken each other, so dense places need several layers.
-    for (let k = 0; k < dotLayers; k += 1) pen.dots(others.filter((_, n) => n % dotLayers === k).map(place), style);
-    for (const [i, run] of [...drawn].reverse())
+    pen.dots(others.map(place), { color: page.colors.edge, radius: few ? 1.5 : 0.8, alpha: few ? 0.7 : 0.4 });
+    for (const [i, run] of drawn)
       if (shown[i]) pen.dots([place(i)], { color: page.color(run), radius: 2.2 });
   });
 }
@@ -92,10 +88,10 @@ function drawHistogram(page, figure) {
   const [d] = dims;
   const all = bins(d);
   const most = Math.max(...all.map((b) => b.n));
-  const up = roundTicks(0, most, 6).filter(Number.isInteger);
+  const up = roundTicks(0, most, 4).filter(Number.isInteger);
   const named = d.texts || all.length === 1;
   const [low, high] = named ? [] : [all[0].from, all.at(-1).to];
-  const round = named ? [] : roundTicks(low, high, page.wide ? 8 : 6).filter((v) => v >= low && v <= high);
+  const round = named ? [] : roundTicks(low, high, page.wide ? 8 : 4).filter((v) => v >= low && v <= high);
   const axes = {
     vertical: ticks(up, up.map(count)),
     across: named
@@ -142,9 +138,8 @@ function drawProfile(page, figure) {
   return drawPlot(page, figure, axes, (pen, px, py) => {
     const edge = [[px(0), py(0)]];
     order.forEach((i, n) => {
-      if (px(n + 1) - edge.at(-1)[0] < thinnest && n < order.length - 1) return; // thinner than a printer's lines
       const y = py(dims[0].values[i]);
-      edge.push([edge.at(-1)[0], y], [px(n + 1), y]);
+      edge.push([px(n), y], [px(n + 1), y]);
     });
     pen.area([...edge, [px(order.length), py(0)]], { color: page.colors.edge, alpha: 0.6 });
     order.forEach((i, n) => {
@@ -163,7 +158,7 @@ function drawRows(page, figure) {
   const { names, titles, raw, dims, drawn } = figure;
   const order = sorted(figure);
   const row = 1.5 * size;
-  const legend = legendOf(page, figure, true);
+  const legend = makeLegend(entries(page, figure, true), width, size);
   const top = 2 * size;
   const bottom = top + order.length * row;
   const pen = new Pen(width, bottom + legend.height + 1.2 * size);

@@ -56,14 +56,11 @@ function batches(n, color, inside, there) {
   return [...all.values()].sort((a, b) => a.inside - b.inside);
 }
 
-/**
- * paintDots paints a dot for each of n runs. at returns the place of a run, or null. alpha is the opacity of many
- * dots.
- */
-export function paintDots(ctx, n, at, color, inside, alpha = 0.4) {
+/** paintDots paints a dot for each of n runs. at returns the place of a run, or null. */
+export function paintDots(ctx, n, at, color, inside) {
   const radius = n > many ? 1.75 : 3;
   for (const batch of batches(n, color, inside, (i) => at(i) !== null)) {
-    ctx.globalAlpha = batch.inside ? (n > many ? alpha : 0.7) : 0.1;
+    ctx.globalAlpha = batch.inside ? (n > many ? 0.4 : 0.7) : 0.1;
     ctx.fillStyle = batch.color;
     ctx.beginPath();
     for (const i of batch.runs) {

@@ -11,8 +11,6 @@ import { dotMark, layered, nearestDot, paintDots, Pointer } from './runcanvas.js
 const mostBins = 20;
 const rowHeight = 24; // pixels of a bar, as in dialog.css
 const spareRows = 20; // rows that are kept above and below the visible ones
-export const dotLayers = 8; // layers in which the dots of a scatter plot are drawn
-const faint = 0.15; // opacity of many dots
 const rugHeight = 10; // pixels of the lines that mark runs in a histogram
 const [left, right, top, bottom] = [52, 12, 8, 40];
 
@@ -190,10 +188,10 @@ class ValuePanel {
  * @param {Object[]} columns as from parseColumns
  * @param {Object} found response of the server
  * @param {Object[]} rows drawn runs
- * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[],
- *   ids: string[], titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of
- *   the values, titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the
- *   runs with all values, and drawn has the drawn runs by index
+ * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[], ids: string[],
+ *   titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of the values,
+ *   titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the runs with
+ *   all values, and drawn has the drawn runs by index
  */
 function valueFigure(type, columns, found, rows) {
   const raw = columns.map((_, i) => found.values[i]?.texts ?? found.values[i]?.numbers ?? []);
@@ -270,16 +268,18 @@ function bars(figure, width, height) {
       el('span', { class: 'number' }, number(raw[0][i]))
     );
   };
-  const list = el('ol');
-  const label = `${names[0]} of ${count(order.length)} runs, the largest first`;
-  const attributes = { class: 'bars', tabindex: '0', role: 'region', 'aria-label': label, scroll: () => show() };
-  const scroller = el('div', attributes, list);
-  scroller.style.maxHeight = `${height}px`;
+  const list = el('ol', {
+    class: 'bars',
+    tabindex: '0',
+    'aria-label': `${names[0]} of ${count(order.length)} runs, the largest first`,
+    scroll: () => show(),
+  });
+  list.style.maxHeight = `${height}px`;
   const rows = new Map(); // rows that exist, by place
   // Existing rows are kept in the document, so a focused link keeps the focus.
   function show() {
-    const first = Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - spareRows);
-    const last = Math.min(order.length, Math.ceil((scroller.scrollTop + height) / rowHeight) + spareRows);
+    const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - spareRows);
+    const last = Math.min(order.length, Math.ceil((list.scrollTop + height) / rowHeight) + spareRows);
     for (const [place, li] of rows) {
       if (place >= first && place < last) continue;
       li.remove();
@@ -297,7 +297,7 @@ function bars(figure, width, height) {
     list.style.paddingBottom = `${(order.length - last) * rowHeight}px`;
   }
   show();
-  if (order.length * rowHeight <= height || drawn.size === 0) return scroller;
+  if (order.length * rowHeight <= height || drawn.size === 0) return list;
   // Marks beside the list show where the drawn runs are.
   const marks = svgElement('svg', {
     class: 'marks',
@@ -312,7 +312,7 @@ function bars(figure, width, height) {
     const y = 1 + (place / order.length) * (height - 2);
     marks.append(line(0, y, 8, y, `rug c${run.color}`));
   });
-  return el('div', { class: 'bars-box' }, scroller, marks);
+  return el('div', { class: 'bars-box' }, list, marks);
 }
 
 const text = (x, y, anchor, words, cls) =>
@@ -373,8 +373,7 @@ function scatter(figure, width, height, pointer) {
       up: up.map((v, i) => ({ at: py(v), words: upWords[i] })),
       xlabel: names[0],
     }),
-    // The first run is above all others.
-    ...[...drawn].reverse().flatMap(([i, run]) => {
+    ...[...drawn].flatMap(([i, run]) => {
       if (!shown[i]) return [];
       const [cx, cy] = place(i);
       return [svgElement('circle', { class: `spot c${run.color}`, 'data-of': run.id, cx, cy, r: 5 })];
@@ -382,11 +381,7 @@ function scatter(figure, width, height, pointer) {
   );
   const { box, ctx } = layered(drawing, width, height);
   const muted = themeColors().text;
-  // The dots of a layer do not darken each other, so dense places need several layers.
-  for (let k = 0; k < dotLayers; k += 1) {
-    const at = (i) => (drawn.has(i) || i % dotLayers !== k ? null : place(i));
-    paintDots(ctx, ids.length, at, () => muted, shown, faint);
-  }
+  paintDots(ctx, ids.length, (i) => (drawn.has(i) ? null : place(i)), () => muted, shown);
   pointer.follow(
     box,
     (x, y) => nearestDot(ids.length, place, shown, x, y),

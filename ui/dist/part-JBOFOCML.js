@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f}from"./part-ITBF6LYC.js";import"./part-H4FTJ6MS.js";import"./part-WIY4BCT4.js";import"./part-JNAYWBY4.js";import"./part-SRZPABA3.js";import"./part-PLCOXVQE.js";export{b as arrange,a as begin,f as lazyPanel,d as panelTitle,c as sectionName,e as showNote};
