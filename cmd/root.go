@@ -35,7 +35,7 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 	defer stop()
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
-	root.SetArgs(append([]string{}, args...)) // not nil, because cobra replaces nil by os.Args
+	root.SetArgs(append([]string{}, args...)) // not nil, because cobra replaces nil with os.Args
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -180,8 +180,9 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 	}
 }
 
-// seed creates the default admin if there is none. If the admin has no password, seed sets the
-// password in the settings or, if there is none and needed is true, sets and prints a random one.
+// seed creates the default admin if there is none. If the admin has no password, seed sets the one
+// from the settings. If the settings have none and needed is true, seed sets a random password and
+// prints it.
 func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) error {
 	if cfg.AdminPassword == "" && !needed {
 		return db.Users.SeedWithoutPassword(ctx)

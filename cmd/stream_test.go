@@ -41,7 +41,8 @@ func TestConnectionLimits(t *testing.T) {
 		if connections != c.connections || streams != c.streams {
 			t.Errorf("with %d files: %d connections, %d streams", c.files, connections, streams)
 		}
-		// Each connection of each port can need an open file.
+		// Each of the two ports has that many connections, and each connection can open one more
+		// file.
 		if used := uint64(4 * connections); used > c.files-c.files/8 {
 			t.Errorf("%d files leave %d for the database", c.files, c.files-used)
 		}

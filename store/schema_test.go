@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// dumpSchema returns the SQL of everything in a database, and its versions.
+// dumpSchema returns the application ID and user version of a database, and the SQL of its schema.
 func dumpSchema(t testing.TB, db *sql.DB) string {
 	t.Helper()
 	var b strings.Builder

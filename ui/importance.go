@@ -79,7 +79,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 }
 
 // importance shows how strongly each parameter of an experiment influences a metric. Scripts
-// replace the page by the Analyse tab of the experiment.
+// replace the page with the Analyse tab of the experiment.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	var f frame
 	v, found, err := s.estimate(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), r.URL.Query(), false, func(db *store.View, e projects.Experiment, p projects.Project) (err error) {

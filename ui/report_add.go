@@ -124,7 +124,7 @@ func (s *site) addItemData(r *http.Request, actor domain.Actor) (any, error) {
 	return reportName{of.ID, of.Name}, err
 }
 
-// changeReport replaces the text of a report by the result of change. If another user changes
+// changeReport replaces the text of a report with the result of change. If another user changes
 // the report at the same time, changeReport calls change with the new text.
 func (s *site) changeReport(ctx context.Context, actor domain.Actor, id string, change func(text string) (string, error)) (of projects.Report, err error) {
 	for range attempts {

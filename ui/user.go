@@ -76,7 +76,7 @@ func (s *site) account(w http.ResponseWriter, r *http.Request, user domain.User)
 	return s.showAccount(w, r, user, http.StatusOK, accountView{User: user, Own: true})
 }
 
-// user shows any account page to an admin.
+// user shows an admin the account page of any user.
 func (s *site) user(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{})
 }

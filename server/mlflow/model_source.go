@@ -10,9 +10,9 @@ import (
 	"tracker/store/registry"
 )
 
-// artifactFolder returns the URI of the folder below in an experiment's artifacts. location is the
-// artifact root that a client has set for the experiment. If it is empty, the artifacts are on this
-// server.
+// artifactFolder returns the URI of the artifacts of a folder of an experiment. below is the path
+// of that folder within the artifact root. location is the artifact root that a client has set for
+// the experiment. If it is empty, the artifacts are on this server.
 func artifactFolder(experimentID, location, below string) string {
 	if location == "" {
 		location = artifactScheme + experimentID

@@ -142,7 +142,7 @@ func (s *Share) Release() {
 	s.used, s.held = -quantum, 0
 }
 
-// HoldBody replaces the body of r by a body that grows s while it is read.
+// HoldBody replaces the body of r with a body that grows s while it is read.
 func (s *Share) HoldBody(r *http.Request) { r.Body = heldBody{r.Body, s} }
 
 type heldBody struct {

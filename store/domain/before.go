@@ -13,7 +13,7 @@ import (
 // field.
 type Before map[string]string
 
-// asRead replaces each line break by a line feed, and NUL by U+FFFD, as browsers do.
+// asRead replaces each line break with a line feed, and NUL with U+FFFD, as browsers do.
 var asRead = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD")
 
 // Fingerprint returns 16 characters that identify text. They encode 96 bits of the text's SHA-256

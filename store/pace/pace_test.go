@@ -65,7 +65,7 @@ func TestPace(t *testing.T) {
 		{name: "max_steps before epochs", points: begin().run(200, second), params: map[string]string{"num_train_epochs": "3", "max_steps": "300"},
 			want: "1.0 steps/s; 200 of 300 steps (max_steps), 1m40s left"},
 
-		// The rate is recent: the run was four times as fast at first.
+		// The rate is computed from the latest steps. At first, the run was four times as fast.
 		{name: "slower", points: begin().run(1000, second/4).run(300, second), params: map[string]string{"max_steps": "1600"},
 			want: "1.0 steps/s; 1300 of 1600 steps (max_steps), 5m0s left; Slower than before: 1.0 steps/s in the last 3 minutes, after"},
 		{name: "much slower", points: begin().run(1000, second/4).run(190, 4*second), // at first 1115 steps in 710 s

@@ -10,11 +10,11 @@ import (
 	"tracker/store/scalar"
 )
 
-// Front returns the indexes of the points on the Pareto front, sorted by x, best first. A point
-// is on the front if no other point is at least as good in both coordinates and better in one. If
-// points have the same coordinates, either all or none of them are on the front, in the order of
-// their indexes. A point with a NaN coordinate is not on the front. x and y must have the same
-// length. A goal other than goal.Maximize means that smaller values are better.
+// Front returns the indexes of the points on the Pareto front, sorted by x, best first. A point is
+// on the front if no other point is at least as good in both coordinates and better in one. Points
+// with the same coordinates are either all on the front, in the order of their indexes, or all off
+// it. A point with a NaN coordinate is not on the front. x and y must have the same length. A goal
+// other than goal.Maximize means that smaller values are better.
 //
 // Front sorts the points and scans them once (Kung, Luccio and Preparata, "On finding the maxima
 // of a set of vectors", 1975).

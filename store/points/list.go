@@ -38,8 +38,8 @@ func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// At most len(recent) points before the page come from the recent table, so the page begins
-	// at row skip of metric or at a later row.
+	// Of the offset points before the page, at most len(recent) come from the recent table, so at
+	// least skip come from the metric table.
 	skip := max(0, offset-len(recent))
 	stored, err := tx.storedPoints(all, skip, offset+limit-skip)
 	if err != nil {

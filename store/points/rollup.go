@@ -28,8 +28,8 @@ const (
 	// maxShift is the maximum of extent.shift.
 	maxShift = 56
 	// refit is the difference between the current and the best shift at which the cells are
-	// recomputed. When the shifts differ by refit, the distance between points has changed
-	// eightfold.
+	// recomputed. A difference of 3 means that the points are now eight times as far apart, or as
+	// close together, as the cells assume.
 	refit = 3
 
 	// The id of a row in the rollup table consists of three parts: the series id in the bits from

@@ -60,7 +60,7 @@ func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
 	return tx.rewriteParents(s, late)
 }
 
-// rewriteParents recomputes all rows above the rows of level 1 with the block numbers in late.
+// rewriteParents recomputes all rows above the level 1 rows whose block numbers are in late.
 func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
 	for level := 2; len(late) > 0; level++ {
 		shift := s.rollups.cellShift(level + 1)

@@ -151,9 +151,9 @@ func (c *Copier) fromHas(record string) (bool, error) {
 	return c.From.Has(record)
 }
 
-// mayInsert returns an error if the user may not add the record. there reports whether the
-// record's project and container exist. A dry run does not check for containers, because the copy
-// might insert them.
+// mayInsert returns an error if the user may not add the record. The result there reports whether
+// the record's project and container exist. A dry run does not check for containers, because the
+// copy might insert them.
 func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err error) {
 	if ref.Kind == projectKind {
 		return true, tx.AllowCreate("")
@@ -220,7 +220,7 @@ func (tx Tx) hasContainer(h Home) (there bool, err error) {
 	return there, err
 }
 
-// leaveOut adds a record that is not copied to the conflicts. It adds the reason to the result.
+// leaveOut adds ref, which is not copied, to the conflicts. It adds the reason to the result.
 func (c *Copier) leaveOut(ref Ref, reason string) error {
 	name, err := c.From.Path(ref)
 	if ref.Kind == iterationKind {

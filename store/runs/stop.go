@@ -23,7 +23,7 @@ func StopMessage(by *string) string {
 	return "Stopped on request of " + *by + "."
 }
 
-// StopRequest returns the message for the end of an iteration whose stop was requested. It
+// StopRequest returns the error message of an iteration that ends after its stop was requested. It
 // returns "" if there is no request.
 func StopRequest(tx *domain.Tx, it domain.IterationRef) (message string, err error) {
 	var requested *scalar.Time

@@ -109,8 +109,8 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	return h, nil
 }
 
-// All returns one page of the iterations of an experiment that meet the SQL condition where,
-// oldest first. The page begins at offset and has at most limit iterations.
+// All returns one page of an experiment's iterations, oldest first. where is an SQL condition that
+// selects them. The page begins at offset and has at most limit iterations.
 func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, err error) {
 	err = s.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+where, experimentID).Scan(&h.Total)
 	if err == nil {

@@ -61,8 +61,8 @@ func permute(a, b []float64) float64 {
 	return float64(extreme) / float64(count)
 }
 
-// binomial returns n choose k. If this is more than maxPermutations, it returns any number above
-// maxPermutations.
+// binomial returns n choose k. If the result is more than maxPermutations, binomial may return any
+// other number above maxPermutations instead.
 func binomial(n, k int) int {
 	k = min(k, n-k)
 	c := 1

@@ -219,7 +219,7 @@ func TestFollowCopies(t *testing.T) {
 	write(t, filepath.Join(logs, "c", "events.out.tfevents.2"), events(t, t0+900, 100, 101, 3))
 	step("b 110 218, b 120 -119, c 101 300", true)
 	step("b 110 218, b 120 -119, c 101 300", false)
-	// A new follower, as after a restart, changes nothing.
+	// A new follower, like the one after a restart, imports nothing twice.
 	f = follower(t, db.Imports.Sink(domain.System), logs)
 	step("b 110 218, b 120 -119, c 101 300", true)
 	checked(t, db)

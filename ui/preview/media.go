@@ -88,8 +88,7 @@ var (
 	ownName = regexp.MustCompile(`^(.+?)(?:_(\d{1,15}))?(?:_(\d{1,15}))?$`)
 	// The W&B client appends the step and a part of the hash.
 	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
-	// The function log_image of MLflow replaces slashes by # and logs a smaller copy of each
-	// image.
+	// MLflow's log_image replaces slashes with # and also logs a smaller copy of each image.
 	mlflowName = regexp.MustCompile(`^images/(.+?)%step%(\d{1,15})%timestamp%\d+%[0-9a-f-]+(%compressed)?$`)
 	// Files of a W&B artifact are named NAME:vN/FILE. Mask files are shown over their images,
 	// not as images.

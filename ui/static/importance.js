@@ -4,7 +4,7 @@ import { el } from './dom.js';
 import { RequestError, fetchSignedIn } from './request.js';
 
 /**
- * importanceTable returns a function that shows the importance of parameters for a metric in an element. The
+ * importanceTable returns a function that fills place with the importance of each parameter for a metric. The
  * argument of the function is the metric, or '' for the objective. The function returns the most important
  * parameter, or '' if it is unknown.
  * @param {HTMLElement} place

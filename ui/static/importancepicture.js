@@ -261,7 +261,8 @@ export function importancePicture(root, row, { analysis, columns, result, inside
  */
 function valuesBetween(from, to, dimension, x) {
   if (!dimension.texts) return [x.value(from), x.value(to)];
-  const some = dimension.values.filter((v, i) => v != null && x.place(x.values[i]) >= from && x.place(x.values[i]) <= to);
+  const isInside = (value) => x.place(value) >= from && x.place(value) <= to;
+  const some = dimension.values.filter((v, i) => v != null && isInside(x.values[i]));
   return some.length > 0 ? [Math.min(...some), Math.max(...some)] : null;
 }
 

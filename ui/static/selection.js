@@ -72,7 +72,7 @@ export class Selection {
     return selected > 0 ? 'some' : 'none';
   }
 
-  /** update replaces a selected run by its newer state. */
+  /** update replaces a selected run with its newer state. */
   update(run) {
     if (this.runs.has(run.id)) this.runs.set(run.id, run);
   }

@@ -1,4 +1,4 @@
-// The page of importance. It is for browsers without scripts; this script replaces it by the Analyse tab of the
+// The page of importance. It is for browsers without scripts; this script replaces it with the Analyse tab of the
 // experiment.
 import './frame.js';
 

@@ -188,7 +188,8 @@ class ValuePanel {
  * @param {Object[]} columns as from parseColumns
  * @param {Object} found response of the server
  * @param {Object[]} rows drawn runs
- * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[], ids: string[],
+ * @returns {{type: string, names: string[], runs: number, total: number, known: number, shown: boolean[],
+ *   ids: string[],
  *   titles: string[], raw: Array[], dims: Object[], drawn: Map<number, Object>}} names are the names of the values,
  *   titles are the names of the runs, dims are the values in the form that plotaxis.js uses, shown has the runs with
  *   all values, and drawn has the drawn runs by index

@@ -1,4 +1,4 @@
-"""Shows a run as a card in a notebook: a link to its page, its status and its last values. The card is updated."""
+"""Shows a run as a card in a notebook: a link to its page, its status and its last values. It is updated until the run ends."""
 
 from __future__ import annotations
 

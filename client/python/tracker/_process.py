@@ -18,7 +18,7 @@ from ._run import Run, live
 from ._value import printing, tell
 
 LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact", "tracker._unsent")
-"""Modules that sender threads import only when they need them."""
+"""Modules that sender threads import lazily."""
 
 _ended: Dict[str, Any] = {}  # under "how", status and message after an exception; under "hook", the installed excepthook
 _installed = False

@@ -78,7 +78,7 @@ def training(folder, uri, name, args, **env):
 
 
 def check(server, name, args):
-    """Raise an error if the server does not have each point of a run once."""
+    """Raise an error unless the server has each point of a run exactly once."""
     run = server.runs("bench")[name]
     metrics = server.get(f"/iteration/{run['id']}/summary")["metrics"]
     found = {key: (m["count"], m["last_step"], m["last"]) for key, m in metrics.items() if key.startswith("metric/")}
