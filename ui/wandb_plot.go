@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/dustin/go-humanize"
@@ -19,6 +20,8 @@ const (
 	maxTablePlots = 12        // maximum number of charts on a run's page
 	maxPlotTable  = 512 << 10 // maximum size in bytes of a table that is drawn as a chart
 	maxPlotTitle  = 200       // maximum number of characters in a chart title
+	maxPlotRows   = 20        // maximum number of rows shown of the table of a chart that is not drawn
+	maxPlotCells  = 8         // maximum number of columns shown
 )
 
 // tablePlots holds the charts that the W&B client logged as tables.
@@ -32,6 +35,10 @@ type tablePlot struct {
 	Title string
 	Plot  *chart.Plot // nil if the chart can't be drawn
 	Why   string      // message about why the chart can't be drawn, "" if it can
+	// Columns and Rows hold the beginning of the table of a chart that can't be drawn.
+	Columns []string
+	Rows    [][]string
+	More    string // message about omitted rows and columns, "" for none
 }
 
 // tablePlots draws the charts of a run, up to maxTablePlots charts.
@@ -49,7 +56,7 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 		}
 		if one.Why = why; why == "" {
 			if one.Plot = chart.FromTable(p, table); one.Plot == nil {
-				one.Why = "This kind of chart is not supported. Its table is in the artifacts."
+				one.showTable(p, table)
 			} else {
 				one.Plot.Title = one.Title
 			}
@@ -57,6 +64,34 @@ func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, sp
 		v.Drawn = append(v.Drawn, one)
 	}
 	return v, nil
+}
+
+// showTable shows the beginning of the table of a chart of an unknown kind.
+func (v *tablePlot) showTable(p format.Plot, t format.Table) {
+	v.Why = "This kind of chart is not supported, so its table is shown."
+	if p.Kind == "" {
+		v.Why = "The definition of this chart, " + plain.Line(plain.Readable(p.Panel), maxPlotTitle) + ", is on W&B's servers, so the chart's table is shown."
+	}
+	for _, c := range t.Columns[:min(len(t.Columns), maxPlotCells)] {
+		v.Columns = append(v.Columns, plain.Line(plain.Readable(c), maxPlotTitle))
+	}
+	for _, row := range t.Rows[:min(len(t.Rows), maxPlotRows)] {
+		cells := make([]string, len(v.Columns))
+		for i := range cells {
+			if i < len(row) {
+				cells[i] = chart.Cell(row[i])
+			}
+		}
+		v.Rows = append(v.Rows, cells)
+	}
+	switch rows, columns := len(t.Rows) > maxPlotRows, len(t.Columns) > maxPlotCells; {
+	case rows && columns:
+		v.More = fmt.Sprintf("The first %d of %s rows and %d of %d columns.", maxPlotRows, humanize.Comma(int64(len(t.Rows))), maxPlotCells, len(t.Columns))
+	case rows:
+		v.More = fmt.Sprintf("The first %d of %s rows.", maxPlotRows, humanize.Comma(int64(len(t.Rows))))
+	case columns:
+		v.More = fmt.Sprintf("The first %d of %d columns.", maxPlotCells, len(t.Columns))
+	}
 }
 
 // plotTable reads the table of a chart. If the table can't be shown, the result why is the reason.

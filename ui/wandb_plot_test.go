@@ -39,7 +39,7 @@ func TestTablePlots(t *testing.T) {
 	}
 	marks := map[string]string{"wandb/line/v0": `class="line c1"`, "wandb/lineseries/v0": `class="line c0"`, "wandb/area-under-curve/v0": `class="line c1"`,
 		"wandb/scatter/v0": `class="dots c0"`, "wandb/bar/v0": `class="bars c0"`, "wandb/histogram/v0": `class="bars c0"`,
-		"wandb/confusion_matrix/v1": `class="cell share9"`, "me/mine": "This kind of chart is not supported"}
+		"wandb/confusion_matrix/v1": `class="cell share9"`, "me/mine": "The definition of this chart, me/mine, is on W&amp;B&#39;s servers, so the chart&#39;s table is shown."}
 	for name, table := range tables {
 		var charts []string
 		summary := []string{`"loss":1`}

@@ -4,6 +4,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -16,6 +17,10 @@ import (
 const (
 	width, height          = 640.0, 240.0
 	left, right, top, foot = 56.0, 12.0, 10.0, 24.0
+
+	wideLeft  = 208.0 // left edge of a chart with long labels at the left
+	rightEdge = 580.0 // right edge of a chart with a second axis
+	rowHeight = 24.0  // height of a horizontal bar and the space around it
 )
 
 // Plot is a chart drawn on the server, for pages that are printed or saved.
@@ -24,7 +29,12 @@ type Plot struct {
 	About string // description of the axes, "" if the title describes them
 	Texts []Text
 	X, Y  []Tick
+	Right []Tick // labels of a second Y axis
 	Lines []Line
+	// Legend holds the names of the shapes. If Legend is nil, the lines are the legend.
+	Legend []Line
+	Wide   bool    // whether the labels at the left are long
+	Height float64 // height of the view box; 0 for height
 	// Beyond is a note about curves that leave the axes, "" for none.
 	Beyond string
 	Clip   bool // whether lines can leave the axes
@@ -160,6 +170,26 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // place1 formats a position with one decimal.
 func place1(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+// tall returns the height of the view box.
+func (p *Plot) tall() float64 { return cmp.Or(p.Height, height) }
+
+// leftEdge and rightEdge return the horizontal ends of the grid lines.
+func (p *Plot) leftEdge() float64 {
+	if p.Wide {
+		return wideLeft
+	}
+	return left
+}
+
+func (p *Plot) rightEdge() float64 {
+	if len(p.Right) > 0 {
+		return rightEdge
+	}
+	return width - right
+}
+
+func whole(v float64) string { return strconv.Itoa(int(v)) }
 
 // ticks returns about five round numbers between low and high.
 func ticks(low, high float64) []float64 {

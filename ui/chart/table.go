@@ -18,6 +18,7 @@ const (
 	maxPlotMarks = 1000 // maximum number of points; a tenth of this number for bars
 	maxPlotLines = 12
 	maxPlotNames = 20 // maximum number of labels on an axis and of classes in a matrix
+	maxPlotRows  = 30 // maximum number of horizontal bars
 )
 
 // column returns the index of the column with the given use, or -1 for none.
@@ -46,6 +47,9 @@ func numberOf(v any) float64 {
 	return math.NaN()
 }
 
+// Cell returns the text of a table cell, at most 40 characters.
+func Cell(v any) string { return nameOf(v) }
+
 func nameOf(v any) string {
 	if x, ok := v.(float64); ok {
 		return number(x)
@@ -62,6 +66,16 @@ func FromTable(p format.Plot, t format.Table) *Plot {
 	switch p.Kind {
 	case "line":
 		return drawLines(p, t, "x", "y", "stroke")
+	case "learning_curve", "calibration":
+		return drawLines(p, t, "x", "y", "stroke")
+	case "elbow":
+		return drawElbow(p, t)
+	case "residuals_plot", "outliers", "decision_boundaries":
+		return drawDots(p, t)
+	case "feature_importances", "metrics", "class_proportions":
+		return drawRows(p, t)
+	case "silhouette_":
+		return drawSilhouettes(p, t)
 	case "lineseries":
 		return drawLines(p, t, "step", "lineVal", "lineKey")
 	case "area-under-curve":
@@ -138,28 +152,244 @@ func Thin[T any](all []T, n int) []T {
 	return some
 }
 
+// groups collects the elements of a chart by name, in the order of the table.
+type groups[T any] struct {
+	names []string
+	of    map[string][]T
+}
+
+func (g *groups[T]) add(name string, v T) {
+	if g.of == nil {
+		g.of = map[string][]T{}
+	}
+	if _, known := g.of[name]; !known {
+		g.names = append(g.names, name)
+	}
+	g.of[name] = append(g.of[name], v)
+}
+
+// shown returns at most n names and a note about the others, "" for none.
+func (g *groups[T]) shown(n int, what string) (names []string, note string) {
+	if len(g.names) <= n {
+		return g.names, ""
+	}
+	return g.names[:n], fmt.Sprintf(", the first %d of %d %s", n, len(g.names), what)
+}
+
+// drawDots draws a scatter plot. If the chart has a column for the role class, each class has a
+// colour. If the chart has a column for the role limit, a dashed line is at its first value.
 func drawDots(p format.Plot, t format.Table) *Plot {
-	xs, ys := column(p, t, "x"), column(p, t, "y")
-	var points []dot
+	xs, ys, names := column(p, t, "x"), column(p, t, "y"), -1
+	if p.Fields["class"] != "" {
+		names = column(p, t, "class")
+	}
+	var classes groups[dot]
 	var a axes
+	total := 0
 	for _, row := range t.Rows {
 		if d := (dot{numberOf(cellOf(row, xs)), numberOf(cellOf(row, ys))}); finite(d.x) && finite(d.y) {
-			points = append(points, d)
+			classes.add(nameOf(cellOf(row, names)), d)
 			a.add(d.x, d.y)
+			total++
 		}
+	}
+	limit := limitOf(p, t)
+	if a.any && finite(limit) {
+		a.add(a.first, limit)
 	}
 	out := &Plot{About: about(p, "x", "y")}
 	if !a.fit(out) {
 		return out
 	}
-	var path strings.Builder
-	for _, d := range Thin(points, maxPlotMarks) {
-		path.WriteString("M" + place1(a.x.at(d.x)) + " " + place1(a.y.at(d.y)) + "h0")
+	all, note := classes.shown(maxPlotLines, "classes")
+	out.About += note
+	for i, name := range all {
+		points := classes.of[name]
+		var path strings.Builder
+		for _, d := range Thin(points, max(2, maxPlotMarks*len(points)/total)) {
+			path.WriteString("M" + place1(a.x.at(d.x)) + " " + place1(a.y.at(d.y)) + "h0")
+		}
+		l := Line{Class: "dots c" + strconv.Itoa(i), Path: path.String()}
+		if names >= 0 {
+			l.Name = name
+			out.Legend = append(out.Legend, l)
+		}
+		out.Lines = append(out.Lines, l)
 	}
-	if len(points) > maxPlotMarks {
-		out.About += fmt.Sprintf(", %d of %d points", maxPlotMarks, len(points))
+	if total > maxPlotMarks {
+		out.About += fmt.Sprintf(", %d of %d points", maxPlotMarks, total)
 	}
-	out.Lines = []Line{{Class: "dots c0", Path: path.String()}}
+	if finite(limit) {
+		l := Line{Class: "line c" + strconv.Itoa(len(all)%Colors) + " dash-1", Name: plain.Readable(p.Fields["limit"]) + " " + number(limit),
+			Path: a.path([]dot{{a.first, limit}, {a.last, limit}})}
+		out.Lines, out.Legend = append(out.Lines, l), append(out.Legend, l)
+	}
+	return out
+}
+
+// limitOf returns the first number in the column for the role limit, or NaN for none.
+func limitOf(p format.Plot, t format.Table) float64 {
+	if p.Fields["limit"] == "" {
+		return math.NaN()
+	}
+	limits := column(p, t, "limit")
+	for _, row := range t.Rows {
+		if v := numberOf(cellOf(row, limits)); finite(v) {
+			return v
+		}
+	}
+	return math.NaN()
+}
+
+// drawElbow draws two lines over the same X axis. The axis of the line in the column for the role
+// second is at the right.
+func drawElbow(p format.Plot, t format.Table) *Plot {
+	xs := column(p, t, "x")
+	var points [2][]dot
+	var a [2]axes
+	for i, use := range []string{"y", "second"} {
+		ys := column(p, t, use)
+		for _, row := range t.Rows {
+			if d := (dot{numberOf(cellOf(row, xs)), numberOf(cellOf(row, ys))}); finite(d.x) && finite(d.y) {
+				points[i] = append(points[i], d)
+				a[0].first, a[0].last = math.Min(a[0].first, d.x), math.Max(a[0].last, d.x)
+				a[i].add(d.x, d.y)
+			}
+		}
+		slices.SortStableFunc(points[i], func(a, b dot) int { return cmp.Compare(a.x, b.x) })
+	}
+	out := &Plot{About: plain.Readable(p.Fields["y"] + " over " + p.Fields["x"])}
+	if !a[0].fit(out) {
+		return out
+	}
+	if a[1].any {
+		var second Plot
+		a[1].first, a[1].last = a[0].first, a[0].last
+		a[1].fit(&second)
+		out.Right = second.Y
+		out.About = plain.Readable(p.Fields["y"] + " (left axis) and " + p.Fields["second"] + " (right axis) over " + p.Fields["x"])
+		for i := range a {
+			a[i].x.to = rightEdge
+		}
+		out.X = a[0].x.ticks()
+	}
+	for i, use := range []string{"y", "second"} {
+		if len(points[i]) > 0 {
+			out.Lines = append(out.Lines, Line{Class: "line c" + strconv.Itoa(i), Name: plain.Readable(p.Fields[use]), Path: a[i].path(Thin(points[i], maxPlotMarks))})
+		}
+	}
+	return out
+}
+
+// drawRows draws a horizontal bar for each label, with the label beside the bar. If the chart has a
+// column for the role stack, the parts of a bar have the colours of the names in this column.
+func drawRows(p format.Plot, t format.Table) *Plot {
+	labels, values, stacks := column(p, t, "label"), column(p, t, "value"), -1
+	if p.Fields["stack"] != "" {
+		stacks = column(p, t, "stack")
+	}
+	type part struct {
+		stack         string
+		value, length float64 // length is value divided by the number of table rows
+	}
+	var rows groups[part]
+	var parts groups[struct{}]
+	for _, row := range t.Rows {
+		if v := numberOf(cellOf(row, values)); finite(v) {
+			stack := nameOf(cellOf(row, stacks))
+			rows.add(nameOf(cellOf(row, labels)), part{stack, v, v / float64(len(t.Rows))})
+			parts.add(stack, struct{}{})
+		}
+	}
+	names, note := rows.shown(maxPlotRows, "bars")
+	stacked, more := parts.shown(maxPlotLines, "parts")
+	out := &Plot{About: about(p, "label", "value") + note + more, Wide: true, Height: top + foot + rowHeight*float64(max(len(names), 1))}
+	if len(names) == 0 {
+		return out
+	}
+	var a axes
+	a.add(0, 0)
+	type bar struct {
+		row, stack int
+		from, to   float64
+		value      float64
+	}
+	var bars []bar
+	scale := float64(len(t.Rows)) // sums of lengths are finite, and sums of values may not be
+	for i, name := range names {
+		var below, above float64
+		for _, part := range rows.of[name] {
+			at := slices.Index(stacked, part.stack)
+			if at < 0 {
+				continue
+			}
+			from := &above
+			if part.length < 0 {
+				from = &below
+			}
+			bars = append(bars, bar{i, at, *from, *from + part.length, part.value})
+			*from += part.length
+		}
+		a.add(below, 0)
+		a.add(above, 0)
+	}
+	axis := newAxis(false, within(a.first*scale), within(a.last*scale), wideLeft, width-right, 2)
+	out.X = axis.ticks()
+	for _, b := range bars {
+		title := names[b.row] + ": " + number(b.value)
+		if stacks >= 0 {
+			title = names[b.row] + ", " + stacked[b.stack] + ": " + number(b.value)
+		}
+		y := top + rowHeight*(float64(b.row)+0.15)
+		from, to := axis.at(within(b.from*scale)), axis.at(within(b.to*scale))
+		out.Lines = append(out.Lines, Line{Class: "bars c" + strconv.Itoa(b.stack), Name: title,
+			Path: "M" + place1(from) + " " + place1(y) + "H" + place1(to) + "v" + place1(0.7*rowHeight) + "H" + place1(from) + "z"})
+	}
+	for i, name := range names {
+		out.Y = append(out.Y, Tick{plain.Line(name, 20), place1(top + rowHeight*(float64(i)+0.5))})
+	}
+	if stacks >= 0 {
+		for i, name := range stacked {
+			out.Legend = append(out.Legend, Line{Class: "line c" + strconv.Itoa(i), Name: name})
+		}
+	}
+	return out
+}
+
+// drawSilhouettes draws the silhouette values of the samples of each cluster as an area, sorted as
+// in the table, with the mean as a dashed line.
+func drawSilhouettes(p format.Plot, t format.Table) *Plot {
+	xs, ys, names := column(p, t, "x"), column(p, t, "y"), column(p, t, "class")
+	var clusters groups[dot]
+	var a axes
+	for _, row := range t.Rows {
+		if d := (dot{numberOf(cellOf(row, xs)), numberOf(cellOf(row, ys))}); finite(d.x) && finite(d.y) {
+			clusters.add(nameOf(cellOf(row, names)), d)
+			a.add(d.x, d.y)
+			a.add(0, d.y)
+		}
+	}
+	mean := limitOf(p, t)
+	if a.any && finite(mean) {
+		a.add(mean, a.low)
+	}
+	all, note := clusters.shown(maxPlotLines, "clusters")
+	out := &Plot{About: "samples of each cluster over silhouette value" + note}
+	if !a.fit(out) {
+		return out
+	}
+	out.Y = nil
+	for i, name := range all {
+		points := Thin(clusters.of[name], maxPlotMarks/len(all))
+		first, last := points[0], points[len(points)-1]
+		path := a.path(append(append([]dot{{0, first.y}}, points...), dot{0, last.y}))
+		out.Lines = append(out.Lines, Line{Class: "bars c" + strconv.Itoa(i), Name: "cluster " + name, Path: path + "z"})
+		out.Y = append(out.Y, Tick{plain.Line(name, 8), place1((a.y.at(first.y) + a.y.at(last.y)) / 2)})
+	}
+	if finite(mean) {
+		l := Line{Class: "line c" + strconv.Itoa(len(all)%Colors) + " dash-1", Name: "mean " + number(mean), Path: a.path([]dot{{mean, a.low}, {mean, a.high}})}
+		out.Lines, out.Legend = append(out.Lines, l), []Line{l}
+	}
 	return out
 }
 
@@ -292,8 +522,11 @@ func drawMatrix(p format.Plot, t format.Table) *Plot {
 }
 
 // Names returns the lines with their names and colours for the legend. Names returns nil if the
-// chart has fewer than two lines.
+// chart needs no legend.
 func (p *Plot) Names() []Line {
+	if p.Legend != nil {
+		return p.Legend
+	}
 	if len(p.Lines) < 2 || !strings.HasPrefix(p.Lines[0].Class, "line") {
 		return nil
 	}
