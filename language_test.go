@@ -99,7 +99,7 @@ func goFiles(t *testing.T) map[string]*ast.File {
 }
 
 // vendored holds the names of third-party sources, which are not edited.
-var vendored = map[string]bool{"htmx.js": true, "uplot.js": true, "uplot.css": true}
+var vendored = map[string]bool{"htmx.js": true, "uplot.js": true, "uplot.css": true, "vega.js": true, "vegalite.js": true, "vegainterpreter.js": true}
 
 // TestPlainDocuments looks for such constructions, even if they span two lines, in documents,
 // templates, scripts and Python programs.

@@ -68,7 +68,7 @@ func TestVendored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"uplot.js", "uplot.css", "htmx.js"} {
+	for _, name := range []string{"uplot.js", "uplot.css", "htmx.js", "vega.js", "vegalite.js", "vegainterpreter.js"} {
 		body, err := os.ReadFile("static/" + name)
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ const (
 	maxTablePlots = 12        // maximum number of charts on a run's page
 	maxPlotTable  = 512 << 10 // maximum size in bytes of a table that is drawn as a chart
 	maxPlotTitle  = 200       // maximum number of characters in a chart title
-	maxPlotRows   = 20        // maximum number of rows shown of the table of a chart that is not drawn
+	maxPlotRows   = 10        // maximum number of rows shown of the table of a chart that is not drawn
 	maxPlotCells  = 8         // maximum number of columns shown
 )
 

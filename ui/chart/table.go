@@ -222,7 +222,7 @@ func drawDots(p format.Plot, t format.Table) *Plot {
 	if finite(limit) {
 		l := Line{Class: "line c" + strconv.Itoa(len(all)%Colors) + " dash-1", Name: plain.Readable(p.Fields["limit"]) + " " + number(limit),
 			Path: a.path([]dot{{a.first, limit}, {a.last, limit}})}
-		out.Lines, out.Legend = append(out.Lines, l), append(out.Legend, l)
+		out.Lines, out.Legend = append(out.Lines, l), append(out.Legend, Line{Class: "line c" + strconv.Itoa(len(all)%Colors), Name: l.Name})
 	}
 	return out
 }
@@ -388,7 +388,7 @@ func drawSilhouettes(p format.Plot, t format.Table) *Plot {
 	}
 	if finite(mean) {
 		l := Line{Class: "line c" + strconv.Itoa(len(all)%Colors) + " dash-1", Name: "mean " + number(mean), Path: a.path([]dot{{mean, a.low}, {mean, a.high}})}
-		out.Lines, out.Legend = append(out.Lines, l), []Line{l}
+		out.Lines, out.Legend = append(out.Lines, l), []Line{{Class: "line c" + strconv.Itoa(len(all)%Colors), Name: l.Name}}
 	}
 	return out
 }

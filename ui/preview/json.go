@@ -3,10 +3,13 @@ package preview
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
+	"tracker/store/files"
 	"tracker/store/json"
 	"tracker/ui/chart"
 	"tracker/ui/plain"
@@ -34,7 +37,7 @@ type node struct {
 
 // fillJSON shows JSON as a histogram or a table if it is one, and otherwise as a tree. Invalid JSON
 // is shown as text with the position of the error.
-func (v *Preview) fillJSON(data io.Reader) error {
+func (v *Preview) fillJSON(data io.Reader, r files.Artifact) error {
 	body, err := io.ReadAll(data)
 	if err != nil {
 		return err
@@ -64,6 +67,9 @@ func (v *Preview) fillJSON(data io.Reader) error {
 		return nil
 	}
 	v.Tree = &root
+	if VegaOf(r, body) != "" {
+		v.Kind, v.Source = Vega, "/artifact/"+r.ID+"/frame"
+	}
 	if left == 0 {
 		v.Note = "The first " + humanize.Comma(treeNodes) + " values."
 	}
@@ -113,4 +119,42 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) 
 	}
 	_, err := d.ReadToken()
 	return n, err
+}
+
+// These are the languages of charts.
+const (
+	VegaLite  = "vega-lite"
+	PlainVega = "vega"
+)
+
+// vegaTypes matches the content types that notebooks use for charts, and the usual ends of names.
+var (
+	vegaLiteTypes = regexp.MustCompile(`^application/vnd\.vegalite\.v\d+\+json$`)
+	vegaTypes     = regexp.MustCompile(`^application/vnd\.vega\.v\d+\+json$`)
+)
+
+// VegaOf returns the language of the chart that the JSON in body specifies, VegaLite or PlainVega,
+// or "" if body specifies no chart. A schema in the JSON takes precedence over the content type and
+// the name of the artifact.
+func VegaOf(r files.Artifact, body []byte) string {
+	var spec struct {
+		Schema string `json:"$schema"`
+	}
+	if json.Unmarshal(body, &spec, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) != nil {
+		return ""
+	}
+	media, name := MediaType(r), strings.ToLower(r.Name)
+	switch _, schema, _ := strings.Cut(spec.Schema, "://vega.github.io/schema/"); {
+	case strings.HasPrefix(schema, "vega-lite/"):
+		return VegaLite
+	case strings.HasPrefix(schema, "vega/"):
+		return PlainVega
+	case spec.Schema != "":
+		return ""
+	case vegaLiteTypes.MatchString(media), strings.HasSuffix(name, ".vl.json"):
+		return VegaLite
+	case vegaTypes.MatchString(media), strings.HasSuffix(name, ".vg.json"):
+		return PlainVega
+	}
+	return ""
 }

@@ -19,6 +19,7 @@ const (
 	JSON     Kind = "json"
 	Markdown Kind = "markdown"
 	HTML     Kind = "html"
+	Vega     Kind = "vega" // JSON that specifies a chart
 	Audio    Kind = "audio"
 	Video    Kind = "video"
 	File     Kind = "file" // download only

@@ -72,7 +72,7 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 	case v.Kind == Table:
 		err = v.fillTable(ctx, data, r)
 	case v.Kind == JSON && r.SizeBytes <= MaxJSON:
-		if err = v.fillJSON(data); err == nil && v.Kind == Table {
+		if err = v.fillJSON(data, r); err == nil && v.Kind == Table {
 			err = v.fillIncrements(ctx, db, actor, r)
 		}
 	case v.Kind == Markdown && r.SizeBytes <= markdown.MaxBytes:
