@@ -109,3 +109,24 @@ func TestBrowserVega(t *testing.T) {
 	b.fits()
 	b.quiet()
 }
+
+// Figures of Plotly are drawn from their JSON. A page whose scripts are blocked and a file without
+// preview have a sentence about it.
+func TestFigurePreviews(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{base: "/lab"})
+	h := s.shelf()
+	show := func(name, content string) answer {
+		id := s.keep(h.experiment, files.NewArtifact{Name: name}, content)
+		return s.get("/lab/artifact/" + id)
+	}
+	show("media/plotly/fig_1_0123456789abcdef0123.plotly.json", `{"data":[{"x":[1,2],"y":[3,4],"type":"scatter"}],"layout":{"title":"<b>T"}}`).
+		wants(t, 200, `class="line c0"`, "&lt;b&gt;T", "drawn without Plotly", "/lab/static/plot-", `<bdi class="key">data</bdi>`)
+	show("fig.plotly.json", `{"data":[{"z":[[1]],"type":"heatmap"}]}`).wants(t, 200, "of the type heatmap are not drawn", `<bdi class="key">data</bdi>`)
+	const blocked = "loads scripts from other sites"
+	show("remote.html", `<p>x</p><script charset="utf-8" src="https://cdn.plot.ly/plotly-3.0.0.min.js"></script>`).wants(t, 200, blocked)
+	show("own.html", `<script>var src = "https://example.com/a.js"</script><img src="https://example.com/a.png">`).lacks(t, blocked)
+	for _, name := range []string{"media/object3D/cloud_1_0123.pts.json", "media/object3D/thing_1_0123.obj", "media/molecule/mol_1_0123.pdb"} {
+		show(name, `[[1,2,3]]`).wants(t, 200, "3D objects and molecules have no preview", `/data" download`)
+	}
+}

@@ -212,7 +212,7 @@ func drawDots(p format.Plot, t format.Table) *Plot {
 		l := Line{Class: "dots c" + strconv.Itoa(i), Path: path.String()}
 		if names >= 0 {
 			l.Name = name
-			out.Legend = append(out.Legend, l)
+			out.Legend = append(out.Legend, Line{Class: "line c" + strconv.Itoa(i), Name: name})
 		}
 		out.Lines = append(out.Lines, l)
 	}
@@ -282,7 +282,8 @@ func drawElbow(p format.Plot, t format.Table) *Plot {
 }
 
 // drawRows draws a horizontal bar for each label, with the label beside the bar. If the chart has a
-// column for the role stack, the parts of a bar have the colours of the names in this column.
+// column for the role stack, the parts of a bar have the colours of the names in this column. Values
+// with the same label and name are added.
 func drawRows(p format.Plot, t format.Table) *Plot {
 	labels, values, stacks := column(p, t, "label"), column(p, t, "value"), -1
 	if p.Fields["stack"] != "" {
@@ -291,13 +292,14 @@ func drawRows(p format.Plot, t format.Table) *Plot {
 	type part struct {
 		stack         string
 		value, length float64 // length is value divided by the number of table rows
+		any           bool    // whether a sum of parts has a part
 	}
 	var rows groups[part]
 	var parts groups[struct{}]
 	for _, row := range t.Rows {
 		if v := numberOf(cellOf(row, values)); finite(v) {
 			stack := nameOf(cellOf(row, stacks))
-			rows.add(nameOf(cellOf(row, labels)), part{stack, v, v / float64(len(t.Rows))})
+			rows.add(nameOf(cellOf(row, labels)), part{stack: stack, value: v, length: v / float64(len(t.Rows))})
 			parts.add(stack, struct{}{})
 		}
 	}
@@ -318,9 +320,16 @@ func drawRows(p format.Plot, t format.Table) *Plot {
 	scale := float64(len(t.Rows)) // sums of lengths are finite, and sums of values may not be
 	for i, name := range names {
 		var below, above float64
+		sums := make([]part, len(stacked))
 		for _, part := range rows.of[name] {
-			at := slices.Index(stacked, part.stack)
-			if at < 0 {
+			if at := slices.Index(stacked, part.stack); at >= 0 {
+				sums[at].value += part.value
+				sums[at].length += part.length
+				sums[at].any = true
+			}
+		}
+		for at, part := range sums {
+			if !part.any {
 				continue
 			}
 			from := &above

@@ -52,7 +52,7 @@ func TestScikitLearn(t *testing.T) {
 			"fraction_of_positives over mean_predicted_value", "line c0=Perfect;line c1=Logistic;|;Perfect;Logistic", "", "M56.0 216.0L628.0 10.0"},
 		{"learning_curve", `"dataset","score","train_size"`, `["train",1,34],["test",0.5,34],["train",1,100],["test",0.75,100]`,
 			"score over train_size", "line c0=train;line c1=test;|;train;test", "", "M56.0 216.0L628.0 113.0"},
-		{"class_proportions", `"class","dataset","count"`, `["cat","train",30],["cat","test",10],["dog","train",5],["dog","test",5]`,
+		{"class_proportions", `"class","dataset","count"`, `["cat","train",30],["cat","test",10],["dog","train",2],["dog","train",3],["dog","test",5]`,
 			"count over class", "bars c0=cat, train: 30;bars c1=cat, test: 10;bars c0=dog, train: 5;bars c1=dog, test: 5;|;train;test", "cat;dog", "M523.0 13.6H628.0v"},
 		{"confusion_matrix", `"Predicted","Actual","Count"`, `["a","a",9],["a","b",1],["b","a",0],["b","b",3]`,
 			"actual class down, predicted class across", "cell share9=a, predicted a: 9;cell share0=a, predicted b: 0;cell share2=b, predicted a: 1;cell share7=b, predicted b: 3;|", "a;b", "M56.0 10.0"},

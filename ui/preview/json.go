@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"regexp"
 	"strconv"
@@ -67,10 +68,17 @@ func (v *Preview) fillJSON(data io.Reader, r files.Artifact) error {
 		return nil
 	}
 	v.Tree = &root
+	if strings.HasSuffix(r.Name, ".plotly.json") {
+		plot, note := chart.FromPlotly(body)
+		if plot != nil {
+			v.Plotly, plot.Title = plot, cmp.Or(plot.Title, "Plotly figure")
+		}
+		v.Note = note
+	}
 	if VegaOf(r, body) != "" {
 		v.Kind, v.Source = Vega, "/artifact/"+r.ID+"/frame"
 	}
-	if left == 0 {
+	if left == 0 && v.Plotly == nil {
 		v.Note = "The first " + humanize.Comma(treeNodes) + " values."
 	}
 	return nil

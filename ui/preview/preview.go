@@ -46,6 +46,8 @@ type Preview struct {
 	Tree      *node
 	Prose     templ.Component
 	Histogram *chart.Bars
+	Plotly    *chart.Plot
+	Model     bool // whether the file is a 3D object or a molecule
 	Images    []LoggedImage
 	At        int // index of this artifact in Images
 }
@@ -53,6 +55,9 @@ type Preview struct {
 // Read reads the content of an artifact that its page shows.
 func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) (Preview, error) {
 	v := Preview{Kind: KindOf(r), Source: "/artifact/" + r.ID + "/data"}
+	if models.MatchString(r.Name) {
+		v.Kind, v.Model = File, true
+	}
 	switch v.Kind {
 	case File, Audio, Video:
 		return v, nil
@@ -84,6 +89,10 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 	case v.Kind == HTML:
 		err = v.fillText(data, r.SizeBytes)
 		v.Kind, v.Source = HTML, "/artifact/"+r.ID+"/frame"
+		if remoteScripts.MatchString(v.Head) || remoteScripts.MatchString(v.Tail) {
+			v.Note = "The page loads scripts from other sites, which this preview blocks. Log a page that contains its scripts, " +
+				"for example with include_plotlyjs=True, or download the file."
+		}
 	default:
 		if v.Kind != Text {
 			v.Note = "The file is too large for its preview, so it is shown as text."
@@ -92,6 +101,12 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 	}
 	return v, err
 }
+
+// remoteScripts matches a script element that loads a script from another site.
+var remoteScripts = regexp.MustCompile(`(?i)<script\b[^>]{0,500}?\bsrc\s*=\s*["']?\s*(https?:)?//`)
+
+// models matches the names under which the W&B client logs 3D objects and molecules.
+var models = regexp.MustCompile(`^media/(object3D|molecule)/`)
 
 // fillText reads a text. It reads only the beginning and the end of a long text.
 func (v *Preview) fillText(data io.ReadSeeker, size int64) error {
