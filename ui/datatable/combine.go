@@ -88,58 +88,44 @@ type Part struct {
 	Table *Table
 	Run   string
 	Step  *int64 // nil if the step is unknown
+	From  string // identifies the source of media in the cells
 }
 
 // Concat returns the rows of all parts, with the columns run and step in front. Columns with the
 // same name are one column.
 func Concat(ctx context.Context, parts []Part) (*Table, error) {
-	names, at := union(2, parts...)
-	names[0], names[1] = "run", "step"
+	return stack(ctx, parts, 2)
+}
+
+// Append returns the rows of all parts, without the columns run and step.
+func Append(ctx context.Context, parts []Part) (*Table, error) { return stack(ctx, parts, 0) }
+
+// stack returns the rows of all parts. The first front columns are the run and the step.
+func stack(ctx context.Context, parts []Part, front int) (*Table, error) {
+	names, at := union(front, parts...)
+	copy(names, []string{"run", "step"}[:front])
 	b := newBuilder(ctx)
 	for _, p := range parts {
 		if p.Table.Cut != "" {
 			b.cut(p.Table.Cut)
 		}
 		for r := range p.Table.Rows {
-			row := blank(len(names))
-			row[0] = Cell{Kind: Text, Text: p.Run}
-			if p.Step != nil {
-				row[1] = Cell{Kind: Number, Number: float64(*p.Step), Text: strconv.FormatInt(*p.Step, 10)}
+			row := make([]Cell, len(names))
+			for i := range row {
+				row[i].Kind = Missing
+			}
+			if front > 0 {
+				row[0] = Cell{Kind: Text, Text: p.Run}
+				if p.Step != nil {
+					row[1] = Cell{Kind: Number, Number: float64(*p.Step), Text: strconv.FormatInt(*p.Step, 10)}
+				}
 			}
 			for i, c := range p.Table.Columns {
 				if to := at[c.Name]; to < len(row) {
 					row[to] = p.Table.Cell(r, i)
-				}
-			}
-			more, err := b.add(row)
-			if err != nil {
-				return nil, err
-			}
-			if !more {
-				return b.finish(names), nil
-			}
-		}
-	}
-	return b.finish(names), nil
-}
-
-// Append returns the rows of all tables under each other, as parts of one table.
-func Append(ctx context.Context, all []*Table) (*Table, error) {
-	var parts []Part
-	for _, t := range all {
-		parts = append(parts, Part{Table: t})
-	}
-	names, at := union(0, parts...)
-	b := newBuilder(ctx)
-	for _, t := range all {
-		if t.Cut != "" {
-			b.cut(t.Cut)
-		}
-		for r := range t.Rows {
-			row := blank(len(names))
-			for i, c := range t.Columns {
-				if to := at[c.Name]; to < len(row) {
-					row[to] = t.Cell(r, i)
+					if row[to].Kind == Media && row[to].From == "" {
+						row[to].From = p.From
+					}
 				}
 			}
 			if more, err := b.add(row); err != nil || !more {

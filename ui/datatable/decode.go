@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -48,9 +49,10 @@ type Parts struct {
 	Keys   [2]string
 }
 
-// Options limits what a function reads of a table.
+// Options specifies what a function reads of a table.
 type Options struct {
-	Rows int // maximum number of rows; 0 for MaxRows
+	Rows   int    // maximum number of rows; 0 for MaxRows
+	Folder string // folder of the images and other media of a CSV file, "" if it has none
 }
 
 func (o Options) full(rows int) bool { return o.Rows > 0 && rows >= o.Rows }
@@ -107,7 +109,7 @@ func DecodeJSON(ctx context.Context, in io.Reader, o Options) (*Table, *Parts, e
 					return err
 				}
 				more, err := b.add(row)
-				if err == nil && !more {
+				if err == nil && !more && names != nil {
 					stopped = true
 					return io.EOF
 				}
@@ -258,7 +260,7 @@ func DecodeCSV(ctx context.Context, in io.Reader, comma rune, o Options) (*Table
 		}
 		if at == 0 {
 			for _, name := range record[:min(len(record), MaxColumns+1)] {
-				names = append(names, string([]byte(name)))
+				names = append(names, name)
 			}
 			if err == nil {
 				continue
@@ -269,7 +271,7 @@ func DecodeCSV(ctx context.Context, in io.Reader, comma rune, o Options) (*Table
 		}
 		row = row[:0]
 		for _, text := range record[:min(len(record), MaxColumns+1)] {
-			row = append(row, plainCell(text))
+			row = append(row, plainCell(text, o.Folder))
 		}
 		more, err := b.add(row)
 		if err != nil {
@@ -281,8 +283,8 @@ func DecodeCSV(ctx context.Context, in io.Reader, comma rune, o Options) (*Table
 	}
 }
 
-// plainCell returns the cell of a text without a type.
-func plainCell(text string) Cell {
+// plainCell returns the cell of a text without a type. A path in the folder is the path of media.
+func plainCell(text, folder string) Cell {
 	switch text {
 	case "":
 		return Cell{Kind: Missing}
@@ -293,6 +295,9 @@ func plainCell(text string) Cell {
 	}
 	if v, ok := parseNumber(text); ok {
 		return Cell{Kind: Number, Number: v, Text: text}
+	}
+	if folder != "" && strings.HasPrefix(text, folder) {
+		return Cell{Kind: Media, Text: text}
 	}
 	return Cell{Kind: Text, Text: text}
 }

@@ -100,7 +100,9 @@ func (t *Table) matcher(q Query) func(row int) bool {
 			return column.numbers[row], true
 		}
 		all = append(all, map[Op]condition{
-			Contains: func(row int) bool { return column.kinds[row] != Missing && foldContains(t.Cell(row, f.Column).Text, want) },
+			Contains: func(row int) bool {
+				return column.kinds[row] != Missing && foldContains(t.Cell(row, f.Column).Text, want)
+			},
 			Equals: func(row int) bool {
 				if v, ok := number(row); ok && isNumber && column.kinds[row] == Number {
 					return v == limit || v != v && limit != limit

@@ -9,7 +9,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
@@ -23,7 +22,8 @@ const (
 	MaxBytes   = 48 << 20 // memory of the cells
 	MaxFile    = 64 << 20 // bytes read of a file
 	maxText    = 32 << 10 // bytes kept of the text of a cell
-	maxName    = 200      // bytes kept of the name of a column
+	maxName    = 200      // bytes kept of the name of a column, and of a caption
+	maxPath    = 1 << 10  // bytes kept of the path of media
 	maxCell    = 1 << 20  // bytes of a cell in a file
 )
 
@@ -42,11 +42,11 @@ const (
 
 // Cell is a cell of a table.
 type Cell struct {
-	Kind   Kind
-	Text   string
-	Number float64 // value of a number; 1 for true
-	// Caption is the caption of media.
-	Caption string
+	Kind    Kind
+	Text    string
+	Number  float64 // value of a number; 1 for true
+	Caption string  // caption of media
+	From    string  // Part.From of the table that media belong to
 }
 
 // Column is a column of a table.
@@ -99,8 +99,8 @@ func (t *Table) Column(name string) int {
 	return -1
 }
 
-// captionMark separates path and caption in the text of a media cell.
-const captionMark = "\x00"
+// mediaMark separates path, caption and From in the text of a media cell.
+const mediaMark = "\x00"
 
 // Cell returns a cell.
 func (t *Table) Cell(row, column int) Cell {
@@ -116,7 +116,9 @@ func (t *Table) Cell(row, column int) Cell {
 			cell.Text = "true"
 		}
 	case Media:
-		cell.Text, cell.Caption, _ = strings.Cut(cell.Text, captionMark)
+		var rest string
+		cell.Text, rest, _ = strings.Cut(cell.Text, mediaMark)
+		cell.Caption, cell.From, _ = strings.Cut(rest, mediaMark)
 	}
 	return cell
 }
@@ -242,8 +244,9 @@ func (c *Column) add(cell Cell, rows int, short *bool) int64 {
 	if cell.Kind == Number && text == FormatNumber(cell.Number) || cell.Kind == Bool || cell.Kind == Missing {
 		text = ""
 	}
-	if cell.Kind == Media && cell.Caption != "" {
-		text += captionMark + cell.Caption
+	if cell.Kind == Media && cell.Caption+cell.From != "" {
+		caption := strings.ReplaceAll(cell.Caption[:min(len(cell.Caption), maxName)], mediaMark, "")
+		text = strings.ReplaceAll(text[:min(len(text), maxPath)], mediaMark, "") + mediaMark + strings.ToValidUTF8(caption, "") + mediaMark + cell.From
 	}
 	if cell.Kind == Number || cell.Kind == Bool {
 		if c.numbers == nil {
@@ -262,13 +265,7 @@ func (c *Column) add(cell Cell, rows int, short *bool) int64 {
 	if c.ends != nil {
 		if len(text) > maxText {
 			*short = true
-			text = text[:maxText]
-			for len(text) > 0 && !utf8.ValidString(text[max(0, len(text)-utf8.UTFMax):]) {
-				text = text[:len(text)-1]
-				if maxText-len(text) > utf8.UTFMax {
-					break
-				}
-			}
+			text = strings.ToValidUTF8(text[:maxText], "")
 		}
 		c.text.WriteString(text)
 		c.ends = append(c.ends, uint32(c.text.Len()))
