@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -28,38 +27,51 @@ type increment struct {
 	name   string // artifact name
 }
 
-// fillIncrements shows a table increment together with the rows of all previous increments.
-func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
+// increments returns the artifacts of all increments of a table up to r, oldest first, whose sizes are
+// up to most bytes together. It returns nil if r is not an increment. missing is the number of
+// increments that are not returned, because they were not uploaded yet, were deleted, or are too many.
+func (l tableLoader) increments(r files.Artifact, most int64) (parts []files.Artifact, missing int, err error) {
 	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
-		return nil
+		return nil, 0, nil
 	}
-	all, err := increments(ctx, db, actor, *r.IterationID, r.Name)
+	all, err := increments(l.ctx, l.db, l.actor, *r.IterationID, r.Name)
 	if err != nil || len(all) < 2 {
-		return err
+		return nil, 0, err
 	}
-	var joined tableFile
-	missing, left := 0, int64(tableBytes)
+	made, _, err := l.made(*r.IterationID)
+	if err != nil {
+		return nil, 0, err
+	}
+	byName := map[string]files.Artifact{}
+	for _, a := range made {
+		byName[a.Name] = a
+	}
 	for i, part := range all {
-		body, err := readFile(ctx, db, actor, *r.IterationID, part.name, left)
-		if err != nil && domain.AsError(err).Code != domain.CodeNotFound {
-			return err
-		}
-		if int64(len(body)) > left || i == maxIncrements {
-			missing += len(all) - i
-			break
-		}
-		t, ok := parseTable(body)
-		if !ok {
-			missing++ // not uploaded yet, or deleted
+		a, there := byName[part.name]
+		if !there {
+			missing++
 			continue
 		}
-		left -= int64(len(body))
-		joined.Columns, joined.Data = t.Columns, append(joined.Data, t.Data...)
+		if most -= a.SizeBytes; most < 0 || len(parts) == maxIncrements {
+			return parts, missing + len(all) - i, nil
+		}
+		parts = append(parts, a)
 	}
-	if joined.Columns == nil || !v.showTable(joined) {
-		return nil
+	return parts, missing, nil
+}
+
+// fillIncrements shows a table increment together with the rows of all previous increments.
+func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) error {
+	l := tableLoader{ctx: ctx, db: db, actor: actor}
+	parts, missing, err := l.increments(r, tableBytes)
+	if err != nil || len(parts) == 0 {
+		return err
 	}
-	if v.Note += fmt.Sprintf(" of %d increments", len(all)-missing); missing > 0 {
+	t, err := l.appended(parts)
+	if err != nil || !v.showTable(t) {
+		return err
+	}
+	if v.Note += fmt.Sprintf(" of %d increments", len(parts)); missing > 0 {
 		v.Note += fmt.Sprintf("; %d more are not shown", missing)
 	}
 	return nil
@@ -67,7 +79,20 @@ func (v *Preview) fillIncrements(ctx context.Context, db *store.DB, actor domain
 
 // increments returns the increments of a table in order, up to the artifact with the given
 // name. It returns nil if the artifact is not an increment.
-func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name string) (all []increment, err error) {
+func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name string) ([]increment, error) {
+	all, err := allIncrements(ctx, db, actor, run)
+	at := slices.IndexFunc(all, func(i increment) bool { return i.name == name })
+	if err != nil || at < 0 {
+		return nil, err
+	}
+	last := all[at]
+	all = slices.DeleteFunc(all, func(i increment) bool { return i.key != last.key || i.number > last.number })
+	slices.SortStableFunc(all, func(a, b increment) int { return cmp.Compare(a.number, b.number) })
+	return all, nil
+}
+
+// allIncrements returns the increments of all tables of a run.
+func allIncrements(ctx context.Context, db *store.DB, actor domain.Actor, run string) (all []increment, err error) {
 	err = db.View(ctx, actor, func(v *store.View) error {
 		_, err := v.Wandb.EachValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ scalar.Step, m format.Member) error {
 			var of struct {
@@ -81,23 +106,5 @@ func increments(ctx context.Context, db *store.DB, actor domain.Actor, run, name
 		})
 		return err
 	})
-	at := slices.IndexFunc(all, func(i increment) bool { return i.name == name })
-	if err != nil || at < 0 {
-		return nil, err
-	}
-	last := all[at]
-	all = slices.DeleteFunc(all, func(i increment) bool { return i.key != last.key || i.number > last.number })
-	slices.SortStableFunc(all, func(a, b increment) int { return cmp.Compare(a.number, b.number) })
-	return all, nil
-}
-
-// readFile returns up to most+1 bytes of a run's file. If it returns more than most bytes, the file
-// is larger than most bytes.
-func readFile(ctx context.Context, db *store.DB, actor domain.Actor, run, name string, most int64) ([]byte, error) {
-	_, data, err := db.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
-	if err != nil {
-		return nil, err
-	}
-	defer data.Close()
-	return io.ReadAll(io.LimitReader(data, most+1))
+	return all, err
 }

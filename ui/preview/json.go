@@ -3,6 +3,7 @@ package preview
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"io"
 	"regexp"
 	"strconv"
@@ -38,7 +39,7 @@ type node struct {
 
 // fillJSON shows JSON as a histogram or a table if it is one, and otherwise as a tree. Invalid JSON
 // is shown as text with the position of the error.
-func (v *Preview) fillJSON(data io.Reader, r files.Artifact) error {
+func (v *Preview) fillJSON(ctx context.Context, data io.Reader, r files.Artifact) error {
 	body, err := io.ReadAll(data)
 	if err != nil {
 		return err
@@ -47,8 +48,8 @@ func (v *Preview) fillJSON(data io.Reader, r files.Artifact) error {
 		v.Histogram = h.Bars()
 		return nil
 	}
-	if v.readTable(body) {
-		return nil
+	if ok, err := v.readTable(ctx, body); ok || err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(body), json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 	left := treeNodes

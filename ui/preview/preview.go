@@ -77,7 +77,7 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 	case v.Kind == Table:
 		err = v.fillTable(ctx, data, r)
 	case v.Kind == JSON && r.SizeBytes <= MaxJSON:
-		if err = v.fillJSON(data, r); err == nil && v.Kind == Table {
+		if err = v.fillJSON(ctx, data, r); err == nil && v.Kind == Table {
 			err = v.fillIncrements(ctx, db, actor, r)
 		}
 	case v.Kind == Markdown && r.SizeBytes <= markdown.MaxBytes:
@@ -94,6 +94,11 @@ func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifac
 				"for example with include_plotlyjs=True, or download the file."
 		}
 	default:
+		if v.Kind == JSON {
+			if ok, err := v.fillLargeTable(ctx, data, r.SizeBytes); ok || err != nil {
+				return v, err
+			}
+		}
 		if v.Kind != Text {
 			v.Note = "The file is too large for its preview, so it is shown as text."
 		}

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -10,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store/files"
-	"tracker/store/json"
+	"tracker/ui/datatable"
 	"tracker/ui/plain"
 )
 
@@ -84,52 +85,38 @@ func (v *Preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Art
 // tableEnd is the file name suffix of tables that the W&B client writes as JSON.
 const tableEnd = ".table.json"
 
-// tableFile is a table that the W&B client wrote as JSON.
-type tableFile struct {
-	Columns []json.Value   `json:"columns"`
-	Data    [][]json.Value `json:"data"`
-}
-
-// parseTable parses a table of the W&B client. The result ok reports whether body is a table of
-// the W&B client.
-func parseTable(body []byte) (t tableFile, ok bool) {
-	err := json.Unmarshal(body, &t)
-	return t, err == nil && len(t.Columns) > 0 && t.Data != nil
-}
-
-// readTable shows a table of the W&B client. readTable returns false if body is not a table of
-// the W&B client.
-func (v *Preview) readTable(body []byte) bool {
-	t, ok := parseTable(body)
-	return ok && v.showTable(t)
-}
-
-// showTable shows the first rows of a table. It returns false if the table can't be shown.
-func (v *Preview) showTable(in tableFile) bool {
-	v.Kind, v.Columns, v.Rows = Table, nil, nil
-	for i, row := range append([][]json.Value{in.Columns}, in.Data[:min(len(in.Data), tableRows)]...) {
-		record := make([]string, min(len(row), tableColumns))
-		for at := range record {
-			record[at] = plainJSON(row[at])
-		}
-		if v.addRow(record); i == 0 && v.Columns == nil {
-			return false
-		}
+// readTable shows a table in JSON. It returns false if body is not a table.
+func (v *Preview) readTable(ctx context.Context, body []byte) (bool, error) {
+	t, of, err := datatable.DecodeJSON(ctx, bytes.NewReader(body), datatable.Options{})
+	if errors.Is(err, datatable.ErrNotTable) || of != nil {
+		return false, nil
 	}
-	v.Note = humanize.Comma(int64(len(v.Rows))) + " of " + humanize.Comma(int64(len(in.Data))) + " rows"
-	if len(in.Columns) > tableColumns {
+	return err == nil && v.showTable(t), err
+}
+
+// showTable shows the first rows of a table. It returns false if the table has no columns.
+func (v *Preview) showTable(t *datatable.Table) bool {
+	columns := min(len(t.Columns), tableColumns)
+	if columns == 0 {
+		return false
+	}
+	v.Kind, v.Columns, v.Rows = Table, nil, nil
+	record := make([]string, columns)
+	for i := range record {
+		record[i] = t.Columns[i].Name
+	}
+	v.addRow(record)
+	for row := range min(t.Rows, tableRows) {
+		for i := range record {
+			record[i] = t.Cell(row, i).Text
+		}
+		v.addRow(record)
+	}
+	v.Note = humanize.Comma(int64(len(v.Rows))) + " of " + humanize.Comma(int64(t.Rows)) + " rows"
+	if len(t.Columns) > tableColumns {
 		v.Note += ", the first " + humanize.Comma(tableColumns) + " columns"
 	}
 	return true
-}
-
-// plainJSON returns a JSON value as the text of a table cell. Strings are not quoted.
-func plainJSON(value json.Value) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
 }
 
 // endTable ends the preview of a table before the given row, which is too long. If row is 0,
