@@ -180,6 +180,7 @@ type artifactView struct {
 	ExperimentID string
 	Backend      artifact.Backend
 	Preview      preview.Preview
+	Table        bool   // whether the artifact is a table
 	Images       string // JSON of the images in a series
 	Versions     []registry.MadeVersion
 	Rights       domain.Permission
@@ -276,6 +277,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 		web.InfoOf(r).Err = err
 		v.Preview = preview.Preview{Kind: preview.Text, Note: "The preview failed. " + web.AsError(err).Message}
 	}
+	v.Table = v.Preview.Kind == preview.Table || preview.IsTable(a)
 	if v.Images, err = s.imageSteps(v.Preview.Images); err != nil {
 		return err
 	}

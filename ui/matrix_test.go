@@ -94,6 +94,9 @@ var cells = []cell{
 	{method: "GET", route: "/artifact/{id}", path: "/artifact/$artifact", needs: "read"},
 	{method: "GET", route: "/artifact/{id}/data", path: "/artifact/$artifact/data", needs: "read"},
 	{method: "GET", route: "/artifact/{id}/frame", path: "/artifact/$html/frame", needs: "read"},
+	{method: "GET", route: "/artifact/{id}/table", path: "/artifact/$table/table", needs: "read"},
+	{method: "GET", route: "/artifact/{id}/table.csv", path: "/artifact/$table/table.csv", needs: "read"},
+	{method: "GET", route: "/artifact/{id}/table.parquet", path: "/artifact/$table/table.parquet", needs: "read"},
 	{method: "POST", route: "/artifact/{id}/delete", path: "/artifact/$loose/delete", needs: "read delete", body: "x=y"},
 	{method: "POST", route: "/artifact/{id}/versions", path: "/artifact/$loose/versions", needs: "read create", body: "model_id=$model&iteration_id=$run"},
 	{method: "GET", route: "/project/{id}/models", path: "/project/$project/models", needs: "read"},
@@ -267,6 +270,7 @@ func (s *site) world() map[string]string {
 	w := map[string]string{"project": p.project, "experiment": p.experiment, "run": p.runs[0], "second": p.runs[1]}
 	w["artifact"] = s.keep(w["experiment"], files.NewArtifact{Name: "used.bin", IterationID: w["run"]}, "used")
 	w["loose"] = s.keep(w["experiment"], files.NewArtifact{Name: "loose.bin"}, "loose")
+	w["table"] = s.keep(w["experiment"], files.NewArtifact{Name: "rows.csv", IterationID: w["run"]}, "a,b\n1,2\n")
 	w["html"] = s.keep(w["experiment"], files.NewArtifact{Name: "page.html"}, "<p>")
 	w["collection"] = s.logVersion(w["run"], "net", "model", "used.bin")
 	w["model"], w["version"] = s.register(w["project"], w["run"], w["artifact"])

@@ -16,6 +16,7 @@ import (
 	"tracker/server/web/auth"
 	"tracker/store"
 	"tracker/store/backup"
+	"tracker/ui/datatable"
 )
 
 //go:generate go tool templ generate
@@ -48,6 +49,7 @@ type site struct {
 	memory    *web.Memory // memory budget of requests from signed-in users
 	strangers *web.Memory // memory budget of requests that are not signed in
 	events    *web.Events
+	tables    *datatable.Cache
 }
 
 // Dashboard is the HTTP handler of the dashboard.
@@ -130,6 +132,9 @@ func (s *site) routes() []route {
 		{"GET", "/artifact/{id}", s.page(s.artifact)},
 		{"GET", "/artifact/{id}/data", s.page(s.artifactData)},
 		{"GET", "/artifact/{id}/frame", s.page(s.artifactFrame)},
+		{"GET", "/artifact/{id}/table", s.page(s.loggedTable)},
+		{"GET", "/artifact/{id}/table.csv", s.page(s.tableCSV)},
+		{"GET", "/artifact/{id}/table.parquet", s.page(s.tableParquet)},
 		{"POST", "/artifact/{id}/delete", s.page(s.deleteArtifact)},
 		{"POST", "/artifact/{id}/versions", s.posted(s.register)},
 		{"GET", "/experiment/{id}/collections", s.page(s.experimentCollections)},
@@ -215,7 +220,7 @@ func New(o Options) (*Dashboard, error) {
 		return nil, err
 	}
 	s := &site{Options: o, assets: assets, events: web.NewEvents(o.Streams),
-		memory: web.NewMemory(web.MaxMemory), strangers: web.NewMemory(maxStrangers)}
+		memory: web.NewMemory(web.MaxMemory), strangers: web.NewMemory(maxStrangers), tables: datatable.NewCache(tableCacheBytes)}
 	router, err := s.router()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"tracker/store/scalar"
 	"tracker/store/wandb"
@@ -17,6 +18,9 @@ import (
 const (
 	streetEvery = 80 // steps between two street scenes of a run
 	streetKey   = "val/street"
+
+	predictionsKey = "val/predictions"
+	predictionRows = 80
 
 	streetWidth, streetHeight = 160, 96 // width and height in pixels
 )
@@ -54,9 +58,32 @@ func (r run) streets() (all []medium) {
 		all = append(all,
 			medium{step, streetFile("images", step, "png"), "image/png", picture(streetScene())},
 			medium{step, streetFile("images/mask", step, "mask.png"), "image/png", picture(streetMask(learned, rnd))},
-			medium{step, streetFile("metadata/boxes2D", step, "boxes2D.json"), "application/json", streetBoxes(learned, rnd)})
+			medium{step, streetFile("metadata/boxes2D", step, "boxes2D.json"), "application/json", streetBoxes(learned, rnd)},
+			medium{step, strings.ReplaceAll(streetFile("table", step, "table.json"), streetKey, predictionsKey), "application/json", predictions(step, learned, rnd)})
 	}
 	return all
+}
+
+// predictions returns a table of predictions with saliency maps, in the format of W&B's client. The
+// more the run has learned, the more predictions are right.
+func predictions(step int, learned float64, r *rand.Rand) []byte {
+	kinds := []string{"stop", "yield", "mandatory", "priority"}
+	var rows [][]any
+	for i := range predictionRows {
+		sign := i % len(kinds)
+		guess, confidence := sign, 0.4+0.6*learned*(0.5+0.5*r.Float64())
+		if r.Float64() > 0.4+0.55*learned {
+			guess, confidence = (sign+1+r.IntN(3))%len(kinds), 0.3+0.4*r.Float64()
+		}
+		name := fmt.Sprintf("val/saliency_%d_%d.png", step, sign)
+		rows = append(rows, []any{fmt.Sprintf("GTSRB-%05d", 17*i+40), map[string]any{"_type": "image-file", "path": name, "caption": kinds[sign]},
+			kinds[sign], kinds[guess], math.Round(1e4*confidence) / 1e4, guess == sign, []int{sign, guess}})
+	}
+	text, err := json.Marshal(map[string]any{"columns": []string{"id", "saliency", "sign", "guess", "confidence", "right", "classes"}, "data": rows})
+	if err != nil {
+		panic(err) // the values are texts and finite numbers
+	}
+	return text
 }
 
 // logStreets writes the history rows that link each scene with its masks and boxes.

@@ -405,7 +405,7 @@ type MediaFinder struct {
 
 // FindMedia returns a MediaFinder for cells with the given values of From. The cells of the table of r
 // can have an empty From. FindMedia requires the right to read the runs.
-func FindMedia(db *store.View, ctx context.Context, r files.Artifact, froms []string) (f MediaFinder, err error) {
+func FindMedia(ctx context.Context, db *store.View, r files.Artifact, froms []string) (f MediaFinder, err error) {
 	var runs []string
 	for _, from := range append(froms, fromOf(r)) {
 		if run, _, _ := strings.Cut(from, "/"); run != "" && !slices.Contains(runs, run) && len(runs) < maxTables {

@@ -359,9 +359,24 @@ class MediaGroup {
       if (before) before.root.replaceWith(elementsByKind.root);
       return elementsByKind;
     }
-    const root = el('div', { class: 'item' }, ...made[this.kind](m, name), captionOf(m));
+    const root = el('div', { class: 'item' }, ...made[this.kind](m, name, this), captionOf(m));
     if (before) before.root.replaceWith(root);
     return { id: m.id, root };
+  }
+
+  /** tableLinks returns the links to the page of a table, with its rows at one step, at all steps and of all runs. */
+  tableLinks(m) {
+    const link = (text, query) => {
+      const href = dataOf(m, 'table');
+      for (const [name, value] of Object.entries(query)) href.searchParams.set(name, value);
+      return el('a', { class: 'open', href }, text);
+    };
+    const runs = this.media.drawn.filter((r) => this.byRun.has(r.id)).map((r) => r.id);
+    return [
+      link('Open table', {}),
+      this.byRun.get(m.run).length > 1 && link('All steps', { scope: 'steps' }),
+      runs.length > 1 && link('All runs', { i: runs.join(' ') }),
+    ];
   }
 
   name(m, run) {
@@ -492,7 +507,7 @@ const made = {
     el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }),
     openLink(m),
   ],
-  table: (m) => [preview(m), openLink(m)],
+  table: (m, name, group) => [preview(m), openLink(m), ...group.tableLinks(m)],
   text: (m) => [preview(m), openLink(m)],
 };
 

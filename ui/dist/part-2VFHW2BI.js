@@ -1,0 +1,1 @@
+import{a,b,c,d,e,f,g}from"./part-A6G65DLJ.js";import"./part-Q6ANIVT3.js";import"./part-ARDXPXT4.js";import"./part-KDH5VUYF.js";import"./part-Y2LNWZ35.js";import"./part-UH4IZOZ4.js";import"./part-JNAYWBY4.js";export{d as drawAxes,e as drawFigure,b as lightColors,c as makeLegend,f as saveFigure,g as savePen,a as widths};
