@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"image"
 	"image/color"
 	"math"
@@ -53,13 +54,16 @@ func streetFile(folder string, step int, end string) string {
 // streets returns the street scenes of a run, with the predicted masks and boxes.
 func (r run) streets() (all []medium) {
 	rnd := rand.New(rand.NewPCG(47, uint64(len(r.name))))
+	name := fnv.New64a()
+	name.Write([]byte(r.name))
+	guesses := rand.New(rand.NewPCG(53, name.Sum64()))
 	for step := streetEvery - 1; step < r.steps; step += streetEvery {
 		learned := 1 - math.Exp(-float64(step)/120)
 		all = append(all,
 			medium{step, streetFile("images", step, "png"), "image/png", picture(streetScene())},
 			medium{step, streetFile("images/mask", step, "mask.png"), "image/png", picture(streetMask(learned, rnd))},
 			medium{step, streetFile("metadata/boxes2D", step, "boxes2D.json"), "application/json", streetBoxes(learned, rnd)},
-			medium{step, strings.ReplaceAll(streetFile("table", step, "table.json"), streetKey, predictionsKey), "application/json", predictions(step, learned, rnd)})
+			medium{step, strings.ReplaceAll(streetFile("table", step, "table.json"), streetKey, predictionsKey), "application/json", predictions(step, learned, guesses)})
 	}
 	return all
 }

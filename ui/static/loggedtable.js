@@ -36,6 +36,7 @@ function setWidth(th, pixels) {
 }
 
 function show(th, width) {
+  th.classList.add('sized');
   const at = [...th.parentElement.children].indexOf(th);
   for (const row of table.rows) {
     const cell = row.cells[at];
