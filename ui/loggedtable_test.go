@@ -97,8 +97,8 @@ func TestTablePage(t *testing.T) {
 	s.get(w.path("0 "+guesses, "i", both, "sort", "-run")).wants(t, 200, "/artifact/"+w.ids["1 media/images/cat.png"]+"/data")
 	compared := s.get(w.path("0 "+guesses, "i", both, "key", "id", "sort", "-differing"))
 	compared.wants(t, 200, "60 rows", "score · run 0", "guess · run 1", `differs`)
-	s.get(w.path("0 "+guesses, "i", both, "key", "unknown")).wants(t, 400, "no column with this name")
-	s.get(w.path("0 "+guesses, "i", strings.Repeat("x ", 60))).wants(t, 400, "up to 50 runs")
+	s.get(w.path("0 "+guesses, "i", both, "key", "unknown")).wants(t, 422, "no column with this name")
+	s.get(w.path("0 "+guesses, "i", strings.Repeat("x ", 60))).wants(t, 422, "up to 50 runs")
 
 	// A table of the Python client: its media, a link, and hostile texts.
 	own := s.get(w.path("0 own_3.csv"))
@@ -141,7 +141,7 @@ func TestTableRights(t *testing.T) {
 	s.get(w.path("0 "+guesses), alice).wants(t, 200, "id 00")
 	for _, ending := range []string{"", ".csv", ".parquet"} {
 		path := strings.Replace(w.path("0 "+guesses), "/table?", "/table"+ending+"?", 1)
-		s.get(path, other).wants(t, 404)
+		s.get(path, other).wants(t, 403)
 	}
 	project := s.project("bob", "own", "", 0, 0)
 	e := must(s.db.Projects.CreateExperiment(t.Context(), s.actor("bob"), project, projects.NewExperiment{Name: "own"}))(t)
