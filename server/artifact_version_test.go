@@ -41,7 +41,7 @@ func TestArtifactVersionHappyPath(t *testing.T) {
 		{"from":{"kind":"iteration","id":%q},"to":{"kind":"artifactversion","id":%q},"role":"logged"},
 		{"from":{"kind":"artifactversion","id":%q},"to":{"kind":"iteration","id":%q},"role":"used"}],"cut":false}`, w["maker"], id, id, w["iteration"]))
 	a.get("/lineage/artifactversion/"+id+"?depth=0").fails(422, "INVALID_PAYLOAD", "depth")
-	a.get("/lineage/run/"+id).fails(422, "INVALID_PAYLOAD", "kind")
+	a.get("/lineage/run/"+id).fails(404, "NOT_FOUND", "")
 	a.do("DELETE", change, "").fails(409, "CONFLICT", "")
 	a.do("DELETE", change+"?aliases=true", "").wants(204)
 	a.get(change).fails(404, "NOT_FOUND", "")

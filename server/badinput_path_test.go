@@ -40,7 +40,7 @@ func (s *site) places() (all []place) {
 		"user": s.ada.id, "userpermission": s.permission, "project": s.project, "experiment": s.experiment,
 		"iteration": s.iteration, "parameter": s.parameter, "metric": s.metric, "resource": s.resource, "upload": s.upload, "trash": s.trashed, "report": s.report,
 		"{user_id}": s.ada.id, "{project_id}": s.project, "{experiment_id}": s.experiment, "{iteration_id}": s.iteration,
-		"model": s.model, "modelversion": s.version, "{model_id}": s.model,
+		"model": s.model, "modelversion": s.version, "{model_id}": s.model, "artifactversion": s.artifactVersion, "{name}": "flowers:latest",
 		"{kind}": "project", "{other}": s.iteration, "{value}": "baseline", "{key}": "old",
 	}
 	bodies := map[string]string{}
@@ -61,6 +61,9 @@ func (s *site) places() (all []place) {
 			if first == "tag" && segment == "{id}" {
 				value = s.project
 			}
+			if first == "lineage" {
+				value = map[string]string{"{kind}": "artifactversion", "{id}": s.artifactVersion}[segment]
+			}
 			if first == "property" {
 				value = map[string]string{"{kind}": "iteration", "{id}": s.iteration, "{key}": "old"}[segment]
 			}
@@ -70,6 +73,9 @@ func (s *site) places() (all []place) {
 		for _, sample := range samples {
 			if sample.method == p.method && sample.route == p.route && sample.opts != nil {
 				p.body, p.opts = sample.body, sample.opts
+			}
+			if sample.method == p.method && sample.route == p.route && first == "artifactversion" {
+				p.body = strings.ReplaceAll(sample.body, "$artifactversion", s.artifactVersion)
 			}
 		}
 		all = append(all, p)

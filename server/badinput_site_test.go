@@ -29,6 +29,7 @@ type site struct {
 	stopped                        string // an ended experiment
 	model, version                 string // in production
 	report                         string
+	artifactVersion, maker         string // maker is the iteration that has logged the artifact version
 	resource, upload               string // upload is not complete
 	trashed                        string // an iteration in the trash
 }
@@ -67,6 +68,8 @@ func newSite(t testing.TB) *site {
 	report, err := s.db.Projects.CreateReport(t.Context(), domain.System, s.project, projects.NewReport{Name: "findings"})
 	s.must(err)
 	s.report = report.ID
+	s.maker = s.api.iteration(s.experiment)
+	s.artifactVersion = s.api.artifactVersion(s.experiment, s.maker, "flowers")
 	return s
 }
 

@@ -101,6 +101,8 @@ type instance struct {
 	db     *store.DB
 	auth   *auth.Auth
 	server *httptest.Server
+	// sampleContents is the number of contents of the artifact version that a world has.
+	sampleContents int
 	*watcher
 	root person // the default user, with a token that outlasts any test
 }

@@ -171,9 +171,9 @@ var samples = []sample{
 	{method: "DELETE", route: "/trash", needs: "admin", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", needs: "read", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/iteration/$iteration", needs: "read", status: 200},
-	{method: "GET", route: "/artifactversion/project/{project_id}", path: "/artifactversion/project/$project?type=dataset&metadata=rows=1", needs: "read", status: 200},
+	{method: "GET", route: "/artifactversion/project/{project_id}", path: "/artifactversion/project/$project", needs: "read", status: 200},
 	{method: "GET", route: "/artifactversion/project/{project_id}/{name}", path: "/artifactversion/project/$project/flowers:latest", needs: "read", status: 200},
-	{method: "GET", route: "/artifactversion/iteration/{iteration_id}", path: "/artifactversion/iteration/$iteration?role=used", needs: "read", status: 200},
+	{method: "GET", route: "/artifactversion/iteration/{iteration_id}", path: "/artifactversion/iteration/$iteration", needs: "read", status: 200},
 	{method: "POST", route: "/artifactversion/iteration/{iteration_id}", path: "/artifactversion/iteration/$maker",
 		body: `{"name":"flowers","type":"dataset","path":"more","aliases":["clean"],"metadata":{"rows":1}}`, needs: "create read", status: 201},
 	{method: "GET", route: "/artifactversion/{id}", path: "/artifactversion/$artifactversion", needs: "read", status: 200},
@@ -315,7 +315,7 @@ func (a api) worldFor(s sample, w world) world {
 // empty returns a world in which every id belongs to no record.
 func empty() world {
 	w := world{}
-	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed"} {
+	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed", "maker", "artifactversion"} {
 		w[name] = nobody
 	}
 	w["archive"] = "no archive"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tracker/store/domain"
 	"tracker/store/scalar"
@@ -195,8 +196,8 @@ type walk struct {
 // are omitted, with everything that is connected only through them. Lineage returns NOT_FOUND if the
 // root does not exist. The actor needs the right to read the root.
 func (v *View) Lineage(q LineageQuery) (Graph, error) {
-	if err := domain.OneOf("kind", q.Kind, NodeKinds...); err != nil {
-		return Graph{}, err
+	if !slices.Contains(NodeKinds, q.Kind) {
+		return Graph{}, domain.Errorf(domain.CodeNotFound, "The kind must be iteration, artifactversion, dataset, loggedmodel or modelversion.")
 	}
 	if q.Depth < 0 || q.Depth > MaxDepth {
 		return Graph{}, domain.Invalid("depth", "depth must be between 1 and %d.", MaxDepth)
@@ -211,7 +212,11 @@ func (v *View) Lineage(q LineageQuery) (Graph, error) {
 		q.Limit = MaxNodes
 	}
 	w := walk{v: v, limit: q.Limit, graph: Graph{Root: q.NodeRef, Edges: []Edge{}}, known: map[NodeRef]bool{}, edges: map[Edge]bool{}}
-	root, err := w.load(domain.System, q.Kind, []string{q.ID})
+	var root []Node
+	var err error
+	if utf8.ValidString(q.ID) { // other ids can't be part of JSON
+		root, err = w.load(domain.System, q.Kind, []string{q.ID})
+	}
 	if err == nil && len(root) == 0 {
 		err = domain.Errorf(domain.CodeNotFound, "There is no such record.")
 	}
