@@ -94,7 +94,7 @@ func TestMistakesInASearchHaveAPosition(t *testing.T) {
 		{"filter", "größe = 1", `filter is wrong at character 1: \"größe\" is not known`},
 		{"filter", "name = 'é' and (", "filter is wrong at character 17: write param.NAME"},
 		{"sort", "name, -", "sort is wrong at character 8: write param.NAME"},
-		{"columns", "param.lr, tag", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
+		{"columns", "param.lr, tag", "columns is wrong at character 11: a column is param.NAME, metric.NAME or summary.NAME"},
 		{"filter", "name = '\xff'", "filter is wrong at character 9: it must be valid UTF-8"},
 	} {
 		got := a.get(search(e, c.field, c.value)).fails(422, "INVALID_PAYLOAD", c.field)

@@ -316,10 +316,13 @@ train-logged>logged`},
 	if _, g := b.lineage(t, domain.System, collections.LineageQuery{NodeRef: root, Limit: 3}); !g.Cut || len(g.Nodes) != 3 {
 		t.Errorf("limit 3: cut %v, %d nodes", g.Cut, len(g.Nodes))
 	}
-	for _, q := range []collections.LineageQuery{{NodeRef: root, Depth: collections.MaxDepth + 1}, {NodeRef: root, Limit: collections.MaxNodes + 1},
-		{NodeRef: collections.NodeRef{Kind: "x", ID: train}}} {
+	for _, q := range []collections.LineageQuery{{NodeRef: root, Depth: collections.MaxDepth + 1}, {NodeRef: root, Limit: collections.MaxNodes + 1}} {
 		_, err := b.Collections.Lineage(ctx, domain.System, q)
 		wantCode(t, err, domain.CodeInvalidPayload)
+	}
+	for _, none := range []collections.NodeRef{{Kind: "x", ID: train}, {Kind: collections.RunNode, ID: "\xff"}} {
+		_, err := b.Collections.Lineage(ctx, domain.System, collections.LineageQuery{NodeRef: none})
+		wantCode(t, err, domain.CodeNotFound)
 	}
 	_, err := b.Collections.Lineage(ctx, domain.System, collections.LineageQuery{NodeRef: collections.NodeRef{Kind: collections.VersionNode, ID: train}})
 	wantCode(t, err, domain.CodeNotFound)

@@ -105,7 +105,7 @@ func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	Must(b.Wandb.Append(ctx, domain.System, iteration, wandb.Stream{
 		HistoryLines: 1, Rows: []format.Row{{Rest: []format.Member{{Key: "note", Value: `"text"`}}}}}))(t)
 	made := Must(b.Collections.CreateVersion(ctx, domain.System, collections.NewVersion{
-		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}}))(t)
+		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}, Tags: []string{"small"}}))(t)
 	b.Keep(t, experiment, files.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
 	Must(b.Collections.CommitVersion(ctx, domain.System, made.ID, []collections.Entry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
 	Must(b.Collections.UseVersion(ctx, domain.System, made.ID, iteration))(t)
