@@ -44,6 +44,8 @@ var served = map[string]bool{
 	"/experiment/{id}/runs.tex":        true,
 	"/experiment/{id}/runs.md":         true,
 	"/compare.csv":                     true,
+	"/artifact/{id}/table.csv":         true,
+	"/artifact/{id}/table.parquet":     true,
 	"/compare.tex":                     true,
 	"/compare.md":                      true,
 	"/report/{id}/picture/{picture}":   true,

@@ -83,7 +83,8 @@ root.addEventListener('click', (event) => {
 });
 root.addEventListener('submit', ({ target: form }) => {
   for (const field of form.querySelectorAll('[name="w"]')) field.remove();
-  for (const [name, pixels] of widths) form.append(el('input', { type: 'hidden', name: 'w', value: `${pixels} ${name}` }));
+  for (const [name, pixels] of widths)
+    form.append(el('input', { type: 'hidden', name: 'w', value: `${pixels} ${name}` }));
   // An empty filter does not belong into the address.
   const column = form.elements.fc;
   const added = column instanceof RadioNodeList ? column[column.length - 1] : column;
@@ -115,7 +116,8 @@ root.addEventListener('click', async (event) => {
     report: async () => {
       const { openReportDialog } = await import('./reportdialog.js');
       const name = image.alt;
-      openReportDialog({ kind: 'image', experiment: root.dataset.experiment, artifact, caption: caption || name }, { name });
+      const { experiment } = root.dataset;
+      openReportDialog({ kind: 'image', experiment, artifact, caption: caption || name }, { name });
     },
     neighbour: (by) => {
       const all = [...root.querySelectorAll('.picture')];
