@@ -327,7 +327,8 @@ func TestBadPages(t *testing.T) {
 	seen := 0
 	for _, p := range s.places() {
 		path := p.path()
-		if p.method != "GET" || s.get(path+"?limit=1", loose).status != 200 {
+		// The limit of a lineage is a number of records, not the length of a page.
+		if p.method != "GET" || strings.HasPrefix(path, "/lineage/") || s.get(path+"?limit=1", loose).status != 200 {
 			continue
 		}
 		seen++

@@ -68,8 +68,9 @@ func newSite(t testing.TB) *site {
 	report, err := s.db.Projects.CreateReport(t.Context(), domain.System, s.project, projects.NewReport{Name: "findings"})
 	s.must(err)
 	s.report = report.ID
-	s.maker = s.api.iteration(s.experiment)
-	s.artifactVersion = s.api.artifactVersion(s.experiment, s.maker, "flowers")
+	shelf := s.api.experiment(s.project)
+	s.maker = s.api.iteration(shelf)
+	s.artifactVersion = s.api.artifactVersion(shelf, s.maker, "flowers")
 	return s
 }
 
