@@ -138,7 +138,8 @@ func TestForeignIDIs404(t *testing.T) {
 	w := a.world()
 	foreign := world{"user": w["project"], "project": w["experiment"], "other": w["iteration"],
 		"permission": w["user"], "experiment": w["project"], "iteration": w["experiment"],
-		"parameter": w["metric"], "metric": w["parameter"], "model": w["version"], "version": w["model"], "trashed": w["iteration"]}
+		"parameter": w["metric"], "metric": w["parameter"], "model": w["version"], "version": w["model"], "trashed": w["iteration"],
+		"maker": w["experiment"], "artifactversion": w["maker"]}
 	for _, s := range samples {
 		if !strings.Contains(s.path, "$") {
 			continue

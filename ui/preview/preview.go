@@ -36,6 +36,7 @@ const (
 // Preview holds the part of an artifact that the artifact's page shows.
 type Preview struct {
 	Kind      Kind
+	Name      string // name of the artifact
 	Source    string // path of the artifact's bytes
 	Note      string // note about omitted data, "" for none
 	Head      string
@@ -54,7 +55,7 @@ type Preview struct {
 
 // Read reads the content of an artifact that its page shows.
 func Read(ctx context.Context, db *store.DB, actor domain.Actor, r files.Artifact) (Preview, error) {
-	v := Preview{Kind: KindOf(r), Source: "/artifact/" + r.ID + "/data"}
+	v := Preview{Kind: KindOf(r), Name: r.Name, Source: "/artifact/" + r.ID + "/data"}
 	if models.MatchString(r.Name) {
 		v.Kind, v.Model = File, true
 	}

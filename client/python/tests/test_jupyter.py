@@ -93,7 +93,7 @@ def test_the_dashboard_behind_the_proxy(jupyter: str, home: pathlib.Path, script
     assert posted(jupyter, "/tracker/", {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}) == 403
     # An event stream arrives without delay.
     experiment = json.loads(fetched(f"{url}/iteration/{run}"))["experiment_id"]
-    request = urllib.request.Request(f"{jupyter}/tracker/data/experiment/{experiment}/events",
+    request = urllib.request.Request(f"{jupyter}/tracker/data/events?on=experiment/{experiment}/",
                                      headers={"Accept": "text/event-stream"})
     with urllib.request.urlopen(request, timeout=180) as stream:
         assert stream.headers["Content-Type"].startswith("text/event-stream")

@@ -75,10 +75,11 @@ def test_a_tutorial_runs(server: Server, script: Callable[..., Script]) -> None:
     assert len(server.points(id, "train/loss")) == 20 and server.points(id, "summary/best_accuracy") == [(0, 1 - 1 / 6)]
     assert server.points(id, "summary/loss") == [(0, server.points(id, "train/loss")[-1][1])]
     found = server.artifacts(id)
-    assert {"gradients_0.histogram.json", "examples_4_1.png", "predictions_5.csv", "out/model.pt", "classifier/model.pt",
-            "classifier/extra/vocabulary.txt", "output.log"} <= set(found)
+    assert {"gradients_0.histogram.json", "examples_4_1.png", "predictions_5.csv", "out/model.pt", "classifier:v0/model.pt",
+            "classifier:v0/extra/vocabulary.txt", "output.log"} <= set(found)
     assert found["examples_4_1.png"]["description"] == "epoch 4"
-    assert found["classifier/model.pt"]["description"] == "the best one"
+    [version] = server.get(f"/artifactversion/iteration/{id}")["data"]
+    assert (version["name"], version["description"]) == ("classifier", "the best one")
     assert sum(server.get(f"/resource/{found['gradients_0.histogram.json']['id']}/data")["counts"]) == 50
     assert server.get(f"/iteration/{id}/summary")["definitions"] == {"val/accuracy": {"step_metric": "epoch", "goal": "maximize"}}
     for note in ("watch has no effect", "alert: Done: accuracy is high"):
