@@ -259,9 +259,7 @@ func DecodeCSV(ctx context.Context, in io.Reader, comma rune, o Options) (*Table
 			return nil, err
 		}
 		if at == 0 {
-			for _, name := range record[:min(len(record), MaxColumns+1)] {
-				names = append(names, name)
-			}
+			names = append(names, record[:min(len(record), MaxColumns+1)]...)
 			if err == nil {
 				continue
 			}
