@@ -64,14 +64,21 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(`INSERT INTO property (`+owner.Column+`, key, value) VALUES (?, ?, ?)
-			ON CONFLICT (`+owner.Column+`, key) WHERE `+owner.Column+` IS NOT NULL DO UPDATE SET value = excluded.value`,
-			owner.Key, p.Key, p.Value)
-		if err != nil {
+		if err := PutProperty(tx.Tx, owner.Column, owner.Key, p); err != nil {
 			return err
 		}
 	}
 	return owner.Changed(tx)
+}
+
+// PutProperty inserts or updates a property. column and key identify the record as in
+// PropertyOwner. The caller checks rights. PutProperty writes nothing if the property has the
+// value.
+func PutProperty(tx *sqlite.Tx, column string, key any, p Property) error {
+	_, err := tx.Exec(`INSERT INTO property (`+column+`, key, value) VALUES (?, ?, ?)
+		ON CONFLICT (`+column+`, key) WHERE `+column+` IS NOT NULL DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
+		key, p.Key, p.Value)
+	return err
 }
 
 // Changed sets updated_date of the owner. It does nothing if the owner is not an experiment.

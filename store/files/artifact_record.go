@@ -234,8 +234,8 @@ func CheckContentType(s string) error {
 // checkpointNames are the patterns of the names of files that hold trained models.
 var checkpointNames = []string{"*.pt", "*.pth", "*.ckpt", "*.safetensors", "*.onnx", "*.keras", "*.h5", "*.gguf", "*.joblib"}
 
-// Checkpoints returns the newest files of an iteration that hold trained models by their names, at most
-// limit. It requires the right to read.
+// Checkpoints returns the newest files of an iteration that hold trained models by their names, at
+// most limit. It requires the right to read.
 func (v *View) Checkpoints(iterationID string, limit int) (all []Artifact, err error) {
 	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {

@@ -155,8 +155,8 @@ func (p *Parser) Sort(text string) ([]SortKey, error) {
 	return keys, err.in("sort")
 }
 
-// Columns parses up to MaxColumns parameters, metrics and texts of the summary, separated by commas.
-// It removes repeated columns. It does not record the keys of the columns.
+// Columns parses up to MaxColumns parameters, metrics and texts of the summary, separated by
+// commas. It removes repeated columns. It does not record the keys of the columns.
 func (p *Parser) Columns(text string) ([]Column, error) {
 	columns, err := parseColumns(text)
 	return columns, err.in("columns")
@@ -178,8 +178,9 @@ func (e *Error) in(part string) error {
 	return e
 }
 
-// Keys returns the named values in e and sort, in the order of their first use. Keys is for expressions that do not come from a Parser. It returns an *Error if e
-// or sort exceeds the limits of a search.
+// Keys returns the named values in e and sort, in the order of their first use. Keys is for
+// expressions that do not come from a Parser. It returns an *Error if e or sort exceeds the limits
+// of a search.
 func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	var p Parser
 	comparisons := 0

@@ -115,8 +115,8 @@ func ParamName(name string) string { return "param." + quoted(name) }
 // needs them.
 func MetricName(name string) string { return "metric." + quoted(name) }
 
-// SummaryName returns the reference to a text of the summary in an expression. It adds backquotes if
-// the name needs them.
+// SummaryName returns the reference to a text of the summary in an expression. It adds backquotes
+// if the name needs them.
 func SummaryName(name string) string { return "summary." + quoted(name) }
 
 func quoted(name string) string {

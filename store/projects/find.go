@@ -116,9 +116,9 @@ const maxFindWords = 10
 
 // Find returns up to limit records that actor may read and whose names contain all words of text,
 // in any order and ignoring case. At least one word must be in the record's own name; the others
-// can be in the name of the containing record. A single word also finds the iteration with this id, or
-// with this id in a W&B client. Find returns projects first, then experiments,
-// models and iterations. Records of one kind are sorted newest first.
+// can be in the name of the containing record. A single word also finds the iteration with this id,
+// or with this id in a W&B client. Find returns projects first, then experiments, models and
+// iterations. Records of one kind are sorted newest first.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {
 	if err := domain.CheckShort("q", text); err != nil {
 		return nil, err

@@ -82,8 +82,9 @@ func takeIterations(tx *domain.Tx, nums []int64, columns []filter.Column, cut bo
 	return nums, domain.Take(tx.Context(), sum)
 }
 
-// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query if
-// texts were requested. The number is small because SQLite reads most of a large text to determine its size.
+// sizesAtOnce is the number of iterations whose sizes takeIterations reads in one query if texts
+// were requested. The number is small because SQLite reads most of a large text to determine its
+// size.
 const sizesAtOnce = 16
 
 // iterationSizes returns the sizes of iterations in memory, by iteration number. Each size

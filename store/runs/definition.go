@@ -12,8 +12,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// afterDefinitions is the smallest text after all texts that begin with scalar.DefinitionPrefix, because a
-// slash follows a full stop in Unicode.
+// afterDefinitions is the smallest text after all texts that begin with scalar.DefinitionPrefix,
+// because a slash follows a full stop in Unicode.
 const afterDefinitions = "tracker.metric/"
 
 // definingRuns is the number of an experiment's newest iterations whose definitions are read.
@@ -22,8 +22,8 @@ const definingRuns = 20
 // maxDefinitions is the maximum number of definitions that are read at once.
 const maxDefinitions = 2000
 
-// SummaryMetrics begins the names of metrics that hold the numbers of a summary. They have one value
-// each, so pages do not draw them at first.
+// SummaryMetrics begins the names of metrics that hold the numbers of a summary. They have one
+// value each, so pages do not draw them at first.
 const SummaryMetrics = "summary/"
 
 // Definition holds what a script has declared about a metric.

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
-	"strconv"
 
 	"tracker/store/domain"
 	"tracker/store/filter"
@@ -23,7 +22,8 @@ type KeyQuery struct {
 }
 
 // Keys returns a page of the names of an experiment's metrics, followed by the names of its
-// parameters and of the texts of its summaries. Each kind of name is sorted alphabetically. The actor needs the right to read.
+// parameters and of the texts of its summaries. Each kind of name is sorted alphabetically. The
+// actor needs the right to read.
 func (v *View) Keys(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	if q.Kind != nil {
 		if err := domain.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey, search.SummaryKey); err != nil {
@@ -122,26 +122,22 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 // VaryingParams returns the parameters that vary among the newest iterations of an experiment,
 // most frequent first. If the experiment has only one iteration, it returns all parameters.
 // newest is the number of iterations to compare. The actor needs the right to read.
-func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
-		return nil, err
-	}
+func (v *View) VaryingParams(experimentID string, newest int) ([]string, error) {
 	return v.varying(experimentID, newest, `key`, `parameter`, `TRUE`)
 }
 
-// VaryingTexts returns the names of the texts of summaries that vary among the newest iterations, as
-// VaryingParams does for parameters.
-func (v *View) VaryingTexts(experimentID string, newest int) (names []string, err error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
-		return nil, err
-	}
-	return v.varying(experimentID, newest, `substr(key, `+strconv.Itoa(len(scalar.SummaryPrefix)+1)+`)`, `property`,
-		`key > ? AND key < ?`, scalar.SummaryPrefix, scalar.AfterSummary)
+// VaryingTexts returns the names of the texts of summaries that vary among the newest iterations,
+// as VaryingParams does for parameters.
+func (v *View) VaryingTexts(experimentID string, newest int) ([]string, error) {
+	return v.varying(experimentID, newest, search.TextName, `property`, `key > ? AND key < ?`, scalar.SummaryPrefix, scalar.AfterSummary)
 }
 
 // varying returns the names in a table that vary among the newest iterations. column is the name,
 // and where selects the rows.
 func (v *View) varying(experimentID string, newest int, column, table, where string, args ...any) (names []string, err error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return nil, err
+	}
 	err = v.tx.Select(&names, `
 		WITH newest AS MATERIALIZED (
 			SELECT num FROM iteration WHERE experiment_id = ? AND deleted_date IS NULL ORDER BY num DESC LIMIT ?

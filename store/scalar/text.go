@@ -6,8 +6,8 @@ import (
 	"tracker/store/json"
 )
 
-// SummaryPrefix begins the key of a property that is a text in the summary of an iteration. The rest
-// of the key is the name of the text.
+// SummaryPrefix begins the key of a property that is a text in the summary of an iteration. The
+// rest of the key is the name of the text.
 const SummaryPrefix = "tracker.summary."
 
 // AfterSummary is the smallest text after all texts that begin with SummaryPrefix, because a slash
@@ -20,16 +20,19 @@ const AfterSummary = "tracker.summary/"
 // is a runs.Definition in JSON.
 const DefinitionPrefix = "tracker.metric."
 
-// MaxTextBytes is the maximum length of a SummaryText that clients of other protocols store.
-const MaxTextBytes = 8 << 10
+// Limits of the texts of an iteration.
+const (
+	MaxTexts     = 1000    // maximum number of texts that are read, or that a client of another protocol sets
+	MaxTextBytes = 8 << 10 // maximum length of a text of a client of another protocol
+)
 
-// SummaryText is a value of a summary that is not a number: a string, a boolean, null or a list. It is stored
-// without quotes if it is a string, and as JSON otherwise, so that searches compare what people see.
-// A string that could be mistaken for JSON is stored as JSON, too.
+// SummaryText is a value of a summary that is not a number: a string, a boolean, null or a list. It
+// is stored without quotes if it is a string, and as JSON otherwise, so that searches compare what
+// people see. A string that could be mistaken for JSON is stored as JSON, too.
 type SummaryText string
 
-// SummaryTextOf returns the value of a summary with the given JSON. ok is false if the value is a number or
-// an object, or invalid.
+// SummaryTextOf returns the value of a summary with the given JSON. ok is false if the value is a
+// number or an object, or invalid.
 func SummaryTextOf(value string) (t SummaryText, ok bool) {
 	value = strings.TrimSpace(value)
 	switch {

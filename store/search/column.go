@@ -117,9 +117,9 @@ func (s *Snapshot) hits(j *joins, experimentID, condition, columns string, where
 	return statement, nil
 }
 
-// Columns reads the values of columns in the given iterations. It calls text with the field, the name
-// and the value of each parameter and of each text of the summary. It calls metric with the column
-// label and value of each metric.
+// Columns reads the values of columns in the given iterations. It calls text with the field, the
+// name and the value of each parameter and of each text of the summary. It calls metric with the
+// column label and value of each metric.
 func Columns(tx *points.Tx, nums []int64, columns []filter.Column,
 	text func(num int64, of filter.Field, name, value string), metric func(num int64, label string, value scalar.Value)) error {
 	names := map[filter.Field][]string{}

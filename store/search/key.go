@@ -202,15 +202,15 @@ var countedKeys = `
 	JOIN experiment ON experiment.id = iteration.experiment_id
 	GROUP BY 1, 3
 	UNION ALL
-	SELECT experiment.id, 'summary', substr(key, ` + afterPrefix + `), count(*)
+	SELECT experiment.id, 'summary', ` + TextName + `, count(*)
 	FROM property
 	JOIN iteration ON iteration.num = property.iteration_num AND iteration.deleted_date IS NULL
 	JOIN experiment ON experiment.id = iteration.experiment_id
 	WHERE key > '` + scalar.SummaryPrefix + `' AND key < '` + scalar.AfterSummary + `'
 	GROUP BY 1, 3`
 
-// afterPrefix is the position of the first character after scalar.SummaryPrefix, counted from 1.
-var afterPrefix = strconv.Itoa(len(scalar.SummaryPrefix) + 1)
+// TextName is the SQL expression of the name of a text, from the column key of the property table.
+var TextName = `substr(key, ` + strconv.Itoa(len(scalar.SummaryPrefix)+1) + `)`
 
 // WrongKeys returns the number of differences between the experiment_key table and a recount. A
 // name with a wrong count is two differences.

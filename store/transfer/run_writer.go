@@ -133,19 +133,16 @@ func (w *RunWriter) Property(key, value string) {
 	w.add(0, len(key)+len(value))
 }
 
-// maxTexts is the maximum number of texts in the summary of a run.
-const maxTexts = 1000
-
 // Text sets a text in the summary of the run, given as JSON. The last call for a key determines the
-// text; null has no effect. Text returns false, without an effect, if the value is a number, an object, a long list or
-// invalid, and if the run has too many texts.
+// text; null has no effect. Text returns false, without an effect, if the value is a number, an
+// object, a long list or invalid, and if the run has too many texts.
 func (w *RunWriter) Text(key, value string) bool {
 	if value == "null" {
 		return true
 	}
 	t, ok := scalar.SummaryTextOf(value)
 	t = t.Cut()
-	if _, known := w.texts[key]; !ok || len(t) > scalar.MaxTextBytes || !known && len(w.texts) == maxTexts {
+	if _, known := w.texts[key]; !ok || len(t) > scalar.MaxTextBytes || !known && len(w.texts) == scalar.MaxTexts {
 		return false
 	}
 	if w.texts == nil {

@@ -24,11 +24,9 @@ type metricRecord struct {
 
 // Values in a metricRecord.
 const (
-	hiddenOption   = 2
-	minSummary     = 1
-	maxSummary     = 2
-	goalIsMinimize = 1
-	goalIsMaximize = 2
+	hiddenOption = 2
+	minSummary   = 1
+	maxSummary   = 2
 )
 
 // definitions returns the properties with the metric definitions in the configuration of a run,
@@ -44,7 +42,7 @@ func definitions(config string) (all []domain.Property) {
 		if pattern == "" {
 			pattern = r.Glob
 		}
-		d := runs.Definition{StepMetric: r.StepMetric, Hidden: slices.Contains(r.Options, hiddenOption), Goal: r.goal()}
+		d := runs.Definition{StepMetric: r.StepMetric, Hidden: slices.Contains(r.Options, hiddenOption), Goal: goal.Goal(format.GoalOf(r.Goal, slices.Contains(r.Summary, minSummary), slices.Contains(r.Summary, maxSummary)))}
 		if at := r.StepIndex - 1; d.StepMetric == "" && at >= 0 && at < len(records) {
 			d.StepMetric = records[at].Name
 		}
@@ -55,21 +53,4 @@ func definitions(config string) (all []domain.Property) {
 		all = append(all, p)
 	}
 	return all
-}
-
-// goal returns the goal of a metric. If the client has sent none, a summary with only the
-// minimum or only the maximum implies it.
-func (r metricRecord) goal() goal.Goal {
-	low, high := slices.Contains(r.Summary, minSummary), slices.Contains(r.Summary, maxSummary)
-	switch {
-	case r.Goal == goalIsMinimize:
-		return goal.Minimize
-	case r.Goal == goalIsMaximize:
-		return goal.Maximize
-	case low && !high:
-		return goal.Minimize
-	case high && !low:
-		return goal.Maximize
-	}
-	return ""
 }

@@ -16,10 +16,10 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetSummary stores the summary of a run. Strings, booleans and lists become texts. A number in the summary becomes a point if no metric has
-// its name. If a metric with this name has a different last value, the number becomes a point only
-// if final is true, that is, if the run has ended, because the summary of a running run can be
-// older than its metrics.
+// SetSummary stores the summary of a run. Strings, booleans and lists become texts. A number in the
+// summary becomes a point if no metric has its name. If a metric with this name has a different
+// last value, the number becomes a point only if final is true, that is, if the run has ended,
+// because the summary of a running run can be older than its metrics.
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
 		r.Lose("A summary of %d bytes was left out: at most %d are allowed.", len(summary), maxText)
@@ -81,7 +81,7 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 }
 
 // setTexts stores the strings, booleans and lists in a summary. It removes texts
-// that only the former summary of r contains. Strings are cut after scalar.MaxTextBytes.
+// that only the former summary of r contains. It cuts long strings.
 func (tx Tx) setTexts(num int64, r *Run, summary []format.Member) error {
 	texts := func(members []format.Member) map[string]scalar.SummaryText {
 		all := map[string]scalar.SummaryText{}
@@ -90,7 +90,7 @@ func (tx Tx) setTexts(num int64, r *Run, summary []format.Member) error {
 				continue
 			}
 			format.SummaryLeaves(m.Key, m.Value, func(string, []string, Value) {}, func(key, value string) {
-				if t, ok := scalar.SummaryTextOf(value); ok && len(all) < runs.MaxTexts {
+				if t, ok := scalar.SummaryTextOf(value); ok && len(all) < scalar.MaxTexts {
 					all[transfer.FitName(key)] = t.Cut()
 				}
 			})
@@ -101,12 +101,10 @@ func (tx Tx) setTexts(num int64, r *Run, summary []format.Member) error {
 	if err != nil {
 		return err
 	}
-	old, set := texts(before), texts(summary)
+	set := texts(summary)
 	var remove []string
-	for name, t := range old {
-		if set[name] == t {
-			delete(set, name)
-		} else if _, kept := set[name]; !kept {
+	for name := range texts(before) {
+		if _, kept := set[name]; !kept {
 			remove = append(remove, name)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/runs"
@@ -190,8 +191,5 @@ func (tx Tx) Save(num int64, r Run) error {
 	if err != nil || len(r.Lost) == 0 {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO property (iteration_num, key, value) VALUES (?, ?, ?)
-		ON CONFLICT (iteration_num, key) WHERE iteration_num IS NOT NULL DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
-		num, LostProperty, transfer.FitText(strings.Join(r.Lost, "\n")))
-	return err
+	return domain.PutProperty(tx.Tx.Tx, "iteration_num", num, domain.Property{Key: LostProperty, Value: transfer.FitText(strings.Join(r.Lost, "\n"))})
 }

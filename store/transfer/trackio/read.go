@@ -250,7 +250,8 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// add adds the numbers of a row as points, and its texts to the summary. Trackio stores NaN and infinities as JSON strings.
+// add adds the numbers of a row as points, and its texts to the summary. Trackio stores NaN and
+// infinities as JSON strings.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
 	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {

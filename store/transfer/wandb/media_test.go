@@ -31,10 +31,9 @@ func (k *keys) Write(_ context.Context, batches []*transfer.Batch) ([]transfer.O
 	return make([]transfer.Outcome, len(batches)), nil
 }
 
-// TestMedia checks that texts and definitions become properties, and that the members of an image or
-// a table do not become metrics. A client can
-// write such an object to a history or a summary, either as one value or with each member as an
-// item.
+// TestMedia checks that texts and definitions become properties, and that the members of an image
+// or a table do not become metrics. A client can write such an object to a history or a summary,
+// either as one value or with each member as an item.
 func TestMedia(t *testing.T) {
 	items := func(number int, all ...string) []byte {
 		var record []byte

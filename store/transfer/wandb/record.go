@@ -4,9 +4,11 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"tracker/store/transfer/wire"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"tracker/store/transfer/wire"
+	"tracker/store/wandb/format"
 )
 
 // Field numbers of a Record message.
@@ -71,8 +73,8 @@ func items(b []byte, number protowire.Number, fn func(item)) error {
 	})
 }
 
-// metricRecord holds what a script has declared about a metric. Its JSON is the value of the property
-// that stores a definition.
+// metricRecord holds what a script has declared about a metric. Its JSON is the value of the
+// property that stores a definition.
 type metricRecord struct {
 	pattern    string // name of the metric, or a pattern that ends with an asterisk
 	StepMetric string `json:"step_metric,omitzero"`
@@ -80,10 +82,10 @@ type metricRecord struct {
 	Goal       string `json:"goal,omitzero"`
 }
 
-// parseMetric decodes a MetricRecord. A summary that is only the minimum or only the maximum implies
-// the goal.
+// parseMetric decodes a MetricRecord.
 func parseMetric(b []byte) (m metricRecord, err error) {
 	var low, high bool
+	goal := 0
 	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
 		switch n {
 		case 1, 2:
@@ -101,17 +103,11 @@ func parseMetric(b []byte) (m metricRecord, err error) {
 				return nil
 			})
 		case 8:
-			m.Goal = map[uint64]string{1: "minimize", 2: "maximize"}[number]
+			goal = int(number)
 		}
 		return nil
 	})
-	switch {
-	case m.Goal != "" || low == high:
-	case low:
-		m.Goal = "minimize"
-	default:
-		m.Goal = "maximize"
-	}
+	m.Goal = format.GoalOf(goal, low, high)
 	return m, err
 }
 
