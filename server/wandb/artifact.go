@@ -141,14 +141,14 @@ func (c *call) collection(entity string, a *collections.Version) object {
 			return c.artifactObject(entity, found), nil
 		},
 		"artifacts": func(in args) (any, error) {
-			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: a.ProjectID, Collection: a.Collection})
+			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: a.ProjectID, Name: a.Collection})
 			if err != nil {
 				return nil, err
 			}
 			return c.artifactPage(entity, all, in)
 		},
 		"aliases": func(args) (any, error) {
-			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: a.ProjectID, Collection: a.Collection})
+			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: a.ProjectID, Name: a.Collection})
 			var nodes []object
 			for _, v := range all {
 				for _, alias := range append(slices.Clone(v.Aliases), "v"+itoa(v.Version)) {
@@ -200,7 +200,7 @@ func (c *call) version(projectID, name string) (*collections.Version, error) {
 	if !ok || alias == "" {
 		alias = collections.Latest
 	}
-	all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: projectID, Collection: collection})
+	all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: projectID, Name: collection})
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (c *call) version(projectID, name string) (*collections.Version, error) {
 // projectArtifacts adds the artifact fields to a project object.
 func (c *call) projectArtifacts(o object, entity, projectID string) {
 	find := func(kind, collection string) ([]collections.Version, error) {
-		return c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: projectID, Type: kind, Collection: collection})
+		return c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: projectID, Type: kind, Name: collection})
 	}
 	one := func(in args) (any, error) {
 		a, err := c.version(projectID, in.str("name"))

@@ -99,8 +99,8 @@ var errLongManifest = domain.Errorf(domain.CodePayloadTooLarge, "The manifest of
 
 var errManifest = domain.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", domain.MaxAnswerBytes>>20)
 
-// takeEntry counts the bytes of a manifest entry against the memory limit of the request. It returns
-// an error if the limit is exceeded.
+// takeEntry counts the bytes of a manifest entry against the memory limit of the request. It
+// returns an error if the limit is exceeded.
 func (c *call) takeEntry(bytes int64) error {
 	err := domain.Take(c.ctx, bytes)
 	if errors.Is(err, errTooLarge) {
@@ -204,7 +204,7 @@ func (c *call) joinManifest(a *collections.Version) error {
 		adds = adds || strings.HasSuffix(part.Name, incremental)
 	}
 	if adds {
-		former, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{ProjectID: a.ProjectID, Collection: a.Collection})
+		former, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: a.ProjectID, Name: a.Collection})
 		if err != nil {
 			return err
 		}

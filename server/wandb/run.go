@@ -96,14 +96,14 @@ func (c *call) runObject(entity, project string, r *wandb.Record) object {
 		"files":          func(a args) (any, error) { return c.files(entity, project, r, a) },
 		"logLines":       func(a args) (any, error) { return c.logLines(r, a) },
 		"outputArtifacts": func(a args) (any, error) {
-			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{IterationID: r.ID})
+			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{IterationID: r.ID})
 			if err != nil {
 				return nil, err
 			}
 			return c.artifactPage(entity, all, a)
 		},
 		"inputArtifacts": func(a args) (any, error) {
-			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Query{UsedBy: r.ID})
+			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{IterationID: r.ID, UsedBy: true})
 			if err != nil {
 				return nil, err
 			}

@@ -42,7 +42,8 @@ func (b *bed) find(t testing.TB, q collections.Search) string {
 	return strings.Join(names, " ")
 }
 
-// The alias latest follows the newest version. Another alias belongs to one version of a collection.
+// The alias latest follows the newest version. Another alias belongs to one version of a
+// collection.
 func TestAliases(t *testing.T) {
 	b := newBed(t)
 	first := b.log(t, b.Iteration, "net", "model", "1", "best")
@@ -157,7 +158,8 @@ func TestSearch(t *testing.T) {
 	wantOK(t, err)
 }
 
-// LogVersion copies files that the run keeps, and removes staged files. Equal files are one version.
+// LogVersion copies files that the run keeps, and removes staged files. Equal files are one
+// version.
 func TestLogVersion(t *testing.T) {
 	b := newBed(t)
 	keep := func(name, content string) {

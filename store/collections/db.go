@@ -3,8 +3,8 @@
 // and aliases. The files of a version are artifacts of the run that logged the version, named
 // NAME:vN/FILE, so their bytes are stored and deleted like the bytes of other artifacts.
 //
-// An alias belongs to at most one version of a collection. The alias "latest" belongs to the version
-// that was committed last. A tag can belong to several versions.
+// An alias belongs to at most one version of a collection. The alias "latest" belongs to the
+// version that was committed last. A tag can belong to several versions.
 //
 // A version is pending until all its files have arrived. Pending versions can't be found by name.
 // The content of a committed version does not change. Two versions of a collection with the same

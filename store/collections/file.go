@@ -3,6 +3,7 @@ package collections
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"tracker/store/domain"
 	"tracker/store/json"
@@ -20,7 +21,8 @@ type File struct {
 	ContentType string `json:"content_type" db:"content_type"`
 }
 
-// filesFrom is the FROM clause of the files of a version. The manifests of W&B's clients are omitted.
+// filesFrom is the FROM clause of the files of a version. The manifests of W&B's clients are
+// omitted.
 const filesFrom = domain.ResourceFrom + `WHERE resource.iteration_num = (SELECT iteration_num FROM artifact_version WHERE num = ?)
 	AND resource.name >= ? AND resource.name < ? AND resource.deleted_date IS NULL
 	AND resource.name <> ? AND resource.name NOT LIKE ?`
@@ -61,8 +63,8 @@ type Difference struct {
 	Metadata                []Change // changed members of the metadata, sorted by key
 }
 
-// Change is a changed member of the metadata. The values are JSON; "" means that the member does not
-// exist.
+// Change is a changed member of the metadata. The values are JSON; "" means that the member does
+// not exist.
 type Change struct{ Key, Before, After string }
 
 // IsZero reports whether the versions are equal.
@@ -73,8 +75,8 @@ func (d *Difference) IsZero() bool {
 // MaxCompared is the maximum number of files of each version that Difference compares.
 const MaxCompared = 5000
 
-// Difference compares the files, by hash, and the metadata of two versions. The actor needs the right
-// to read.
+// Difference compares the files, by hash, and the metadata of two versions. The actor needs the
+// right to read.
 func (v *View) Difference(before, after Version) (d Difference, err error) {
 	hashes := [2]map[string]string{{}, {}}
 	for i, a := range []*Version{&before, &after} {
@@ -128,11 +130,6 @@ func changes(before, after string) (all []Change) {
 			all = append(all, Change{key, string(value), ""})
 		}
 	}
-	slices.SortFunc(all, func(a, b Change) int {
-		if a.Key < b.Key {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
 	return all
 }

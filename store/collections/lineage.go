@@ -62,8 +62,8 @@ const (
 	Parent     EdgeRole = "parent"     // a run is the parent of a run
 )
 
-// Graph is the lineage of a record. It contains the records from which the record was made, directly
-// or indirectly, and the records that were made from it.
+// Graph is the lineage of a record. It contains the records from which the record was made,
+// directly or indirectly, and the records that were made from it.
 type Graph struct {
 	Root  NodeRef `json:"root"`
 	Nodes []Node  `json:"nodes"` // the first node is the root
@@ -192,9 +192,9 @@ type walk struct {
 }
 
 // Lineage returns the lineage of a record. It alternates between the two directions, one edge at a
-// time, so that the graph contains the nearest records if it is cut. Records that the actor can't read
-// are omitted, with everything that is connected only through them. Lineage returns NOT_FOUND if the
-// root does not exist. The actor needs the right to read the root.
+// time, so that the graph contains the nearest records if it is cut. Records that the actor can't
+// read are omitted, with everything that is connected only through them. Lineage returns NOT_FOUND
+// if the root does not exist. The actor needs the right to read the root.
 func (v *View) Lineage(q LineageQuery) (Graph, error) {
 	if !slices.Contains(NodeKinds, q.Kind) {
 		return Graph{}, domain.Errorf(domain.CodeNotFound, "The kind must be iteration, artifactversion, dataset, loggedmodel or modelversion.")
@@ -218,7 +218,7 @@ func (v *View) Lineage(q LineageQuery) (Graph, error) {
 		root, err = w.load(domain.System, q.Kind, []string{q.ID})
 	}
 	if err == nil && len(root) == 0 {
-		err = domain.Errorf(domain.CodeNotFound, "There is no such record.")
+		err = domain.NotFound("record")
 	}
 	if err == nil {
 		err = v.tx.Allow(v.tx.Actor, root[0].ProjectID, domain.RightRead)
@@ -244,8 +244,8 @@ func (v *View) Lineage(q LineageQuery) (Graph, error) {
 	return w.graph, nil
 }
 
-// withoutDetours removes each edge from a run to a model version if another edge shows from what the
-// version was made.
+// withoutDetours removes each edge from a run to a model version if another edge shows from what
+// the version was made.
 func withoutDetours(edges []Edge) []Edge {
 	made := map[NodeRef]bool{}
 	for _, e := range edges {
@@ -266,8 +266,8 @@ func (w *walk) add(n Node) {
 	w.graph.Nodes = append(w.graph.Nodes, n)
 }
 
-// expand follows the edges from each node of from in one direction, and returns the new nodes. If last is set, expand
-// adds only edges between known nodes, and sets Cut if there are other nodes.
+// expand follows the edges from each node of from in one direction, and returns the new nodes. If
+// last is set, expand adds only edges between known nodes, and sets Cut if there are other nodes.
 func (w *walk) expand(from []NodeRef, down, last bool) (next []NodeRef, err error) {
 	if len(from) == 0 {
 		return nil, nil

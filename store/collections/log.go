@@ -15,8 +15,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// StagingPrefix is the prefix of a folder of a run to which a client uploads the files of a version.
-// LogVersion removes the files in such a folder after the version has them.
+// StagingPrefix is the prefix of a folder of a run to which a client uploads the files of a
+// version. LogVersion removes the files in such a folder after the version has them.
 const StagingPrefix = ".version-"
 
 // MaxLogged is the maximum number of files of a version that LogVersion creates.
@@ -32,21 +32,21 @@ type loggedFile struct {
 	Size        int64  `db:"size_bytes"`
 }
 
-// LogVersion creates a version from files that the run n.IterationID already has, and commits it. from
-// is the name of a file or folder of the run. The run keeps the files, and the bytes are stored once.
-// If the first part of from begins with StagingPrefix, LogVersion removes the files.
+// LogVersion creates a version from files that the run n.IterationID already has, and commits it.
+// from is the name of a file or folder of the run. The run keeps the files, and the bytes are
+// stored once. If the first part of from begins with StagingPrefix, LogVersion removes the files.
 //
 // If a version of the collection has the same files, LogVersion adds the aliases and tags to that
-// version, and returns it as existing. LogVersion ignores the digest and the client id of n. It uses several transactions. If it is
-// interrupted, a second call with the same arguments continues. The actor needs the rights to create
-// and to read. The experiment must be in progress.
+// version, and returns it as existing. LogVersion ignores the digest and the client id of n. It
+// uses several transactions. If it is interrupted, a second call with the same arguments continues.
+// The actor needs the rights to create and to read. The experiment must be in progress.
 func (db *DB) LogVersion(ctx context.Context, actor domain.Actor, n NewVersion, from string) (domain.Created, error) {
 	err := domain.FirstError(domain.CheckName("type", n.Type), files.CheckArtifactName(from), CheckMetadata(n.Metadata))
 	if err != nil {
 		return domain.Created{}, err
 	}
-	// The idempotency key belongs to the last transaction. If its result is stored, the staged files
-	// do not exist any more.
+	// The idempotency key belongs to the last transaction. If its result is stored, the staged
+	// files do not exist any more.
 	key := domain.KeyFrom(ctx)
 	isAnswered, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (bool, error) { return tx.Answered(actor, key) })
 	var made domain.Created
@@ -89,8 +89,8 @@ func (db *DB) logFiles(ctx context.Context, actor domain.Actor, n NewVersion, fr
 	return made, err
 }
 
-// filesToLog returns the files of a run that have the name from or are in the folder from, sorted by
-// name. The names in the result are relative to the folder.
+// filesToLog returns the files of a run that have the name from or are in the folder from, sorted
+// by name. The names in the result are relative to the folder.
 func filesToLog(tx *domain.Tx, actor domain.Actor, iterationID, from string) (all []loggedFile, err error) {
 	it, err := tx.AllowIteration(actor, iterationID, domain.RightCreate)
 	if err == nil {
@@ -177,8 +177,8 @@ func addFile(tx *domain.Tx, actor domain.Actor, a *Version, at files.TreePlace, 
 	return err
 }
 
-// removeStaged deletes the records of staged files. A file that was replaced in the meantime, or that
-// a model version refers to, is kept.
+// removeStaged deletes the records of staged files. A file that was replaced in the meantime, or
+// that a model version refers to, is kept.
 func (db *DB) removeStaged(ctx context.Context, actor domain.Actor, iterationID string, all []loggedFile) error {
 	for len(all) > 0 {
 		var n int

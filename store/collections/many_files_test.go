@@ -201,7 +201,7 @@ func TestCommitAfterManyDeletions(t *testing.T) {
 		a := b.beginVersion(t, fmt.Sprint(i))
 		must(b.Collections.CommitVersion(ctx, domain.System, a.ID, []collections.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
 	}
-	for _, a := range must(b.Collections.Versions(ctx, domain.System, collections.Query{ProjectID: b.Project}))(t)[1:] {
+	for _, a := range must(b.Collections.Versions(ctx, domain.System, collections.Search{ProjectID: b.Project}))(t)[1:] {
 		must(b.Collections.DeleteVersion(ctx, domain.System, a.ID, true))(t)
 	}
 	a := b.beginVersion(t, "last")

@@ -9,8 +9,8 @@ import (
 	"tracker/store/search"
 )
 
-// Search selects committed versions. One of ProjectID, ExperimentID and IterationID must be set. The
-// other fields are conditions; "" or nil matches all versions.
+// Search selects committed versions. One of ProjectID, ExperimentID and IterationID must be set.
+// The other fields are conditions; "" or nil matches all versions.
 type Search struct {
 	domain.Page
 	ProjectID    string
@@ -42,10 +42,18 @@ func ParsePair(text string) (Pair, error) {
 
 // Search returns a page of versions, newest first. The actor needs the right to read.
 func (v *View) Search(q Search) (domain.List[Version], error) {
-	var where search.SQL
+	from, err := v.from(q)
+	if err != nil {
+		return domain.List[Version]{}, err
+	}
+	return domain.PageOf[Version](v.tx, q.Page, versionColumns, from.String(), `artifact_version.num DESC`, from.Args...)
+}
+
+// from returns the FROM clause of the versions that q selects.
+func (v *View) from(q Search) (where search.SQL, err error) {
 	where.Add(versionFrom + `WHERE artifact_version.state = 'COMMITTED'`)
 	if err := v.scope(&where, q); err != nil {
-		return domain.List[Version]{}, err
+		return where, err
 	}
 	if q.Type != "" {
 		where.Add(` AND artifact_version.type = ?`, q.Type)
@@ -62,14 +70,14 @@ func (v *View) Search(q Search) (domain.List[Version], error) {
 		where.Add(` AND EXISTS (SELECT 1 FROM artifact_tag WHERE artifact_num = artifact_version.num AND tag = ?)`, q.Tag)
 	}
 	if len(q.Metadata) > maxPairs {
-		return domain.List[Version]{}, domain.Invalid("metadata", "At most %d conditions on the metadata can be given.", maxPairs)
+		return where, domain.Invalid("metadata", "At most %d conditions on the metadata can be given.", maxPairs)
 	}
 	for _, p := range q.Metadata {
 		where.Add(` AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(artifact_version.metadata) THEN artifact_version.metadata ELSE '{}' END) AS member
 			WHERE member.key = ? AND CASE member.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null'
 				ELSE CAST(member.value AS TEXT) END = ?)`, p.Key, p.Value)
 	}
-	return domain.PageOf[Version](v.tx, q.Page, versionColumns, where.String(), `artifact_version.num DESC`, where.Args...)
+	return where, nil
 }
 
 // scope adds the condition on the project, experiment or iteration to where.
@@ -118,9 +126,9 @@ func (db *DB) Search(ctx context.Context, actor domain.Actor, q Search) (domain.
 }
 
 // Named returns the committed version of a project with a name such as "model:v3", "model:best" or
-// "model", which means "model:latest". If the same name exists in several experiments, Named returns
-// the newest version. If experimentID is not "", Named searches only this experiment. The actor needs
-// the right to read.
+// "model", which means "model:latest". If the same name exists in several experiments, Named
+// returns the newest version. If experimentID is not "", Named searches only this experiment. The
+// actor needs the right to read.
 func (v *View) Named(projectID, experimentID, name string) (Version, error) {
 	collection, alias, ok := strings.Cut(name, ":")
 	if !ok {
@@ -144,8 +152,8 @@ func (db *DB) Named(ctx context.Context, actor domain.Actor, projectID, experime
 	return view(ctx, db, actor, func(v *View) (Version, error) { return v.Named(projectID, experimentID, name) })
 }
 
-// Committed returns the committed version with the given id. It returns NOT_FOUND for a version that is
-// pending or was deleted. The actor needs the right to read.
+// Committed returns the committed version with the given id. It returns NOT_FOUND for a version
+// that is pending or was deleted. The actor needs the right to read.
 func (v *View) Committed(id string) (Version, error) {
 	a, err := allowVersion(v.tx, v.tx.Actor, id, domain.RightRead)
 	if err == nil && a.State != Committed {

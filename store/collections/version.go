@@ -6,7 +6,6 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/scalar"
-	"tracker/store/search"
 	"tracker/store/transfer"
 )
 
@@ -128,65 +127,30 @@ func (db *DB) Version(ctx context.Context, actor domain.Actor, id string) (Versi
 	})
 }
 
-// Query selects committed artifact versions.
-type Query struct {
-	ProjectID   string // "" if IterationID or UsedBy is set
-	Collection  string // "" selects all
-	Type        string // "" selects all
-	IterationID string // iteration that logged the versions; "" selects all
-	UsedBy      string // iteration that uses the versions; "" selects all
-}
-
 // MaxVersions is the maximum number of versions that Versions returns.
 const MaxVersions = 100_000
 
-// Versions returns artifact versions, newest first. The actor needs the right to read.
-func (db *DB) Versions(ctx context.Context, actor domain.Actor, q Query) ([]Version, error) {
-	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Version, error) {
-		var where search.SQL
-		where.Add(`WHERE artifact_version.state = 'COMMITTED'`)
-		if q.ProjectID != "" {
-			if err := tx.AllowProject(actor, q.ProjectID, domain.RightRead); err != nil {
-				return nil, err
-			}
-			where.Add(` AND experiment.project_id = ?`, q.ProjectID)
+// Versions returns the versions that q selects, newest first. It ignores the page of q. The actor
+// needs the right to read.
+func (db *DB) Versions(ctx context.Context, actor domain.Actor, q Search) ([]Version, error) {
+	return view(ctx, db, actor, func(v *View) ([]Version, error) {
+		from, err := v.from(q)
+		if err != nil {
+			return nil, err
 		}
-		if q.Collection != "" {
-			where.Add(` AND artifact_version.collection = ?`, q.Collection)
-		}
-		if q.Type != "" {
-			where.Add(` AND artifact_version.type = ?`, q.Type)
-		}
-		if q.IterationID != "" {
-			it, err := tx.AllowIteration(actor, q.IterationID, domain.RightRead)
-			if err != nil {
-				return nil, err
-			}
-			where.Add(` AND artifact_version.iteration_num = ?`, it.Num)
-		}
-		if q.UsedBy != "" {
-			it, err := tx.AllowIteration(actor, q.UsedBy, domain.RightRead)
-			if err != nil {
-				return nil, err
-			}
-			where.Add(` AND artifact_version.num IN (SELECT artifact_num FROM artifact_use WHERE iteration_num = ?)`, it.Num)
-			if err := readable(tx, actor, &where); err != nil {
-				return nil, err
-			}
-		}
-		page := append(where.Args, MaxVersions)
+		page := append(from.Args, MaxVersions)
 		const order = ` ORDER BY artifact_version.num DESC LIMIT ?`
 		var size int64
-		err := tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(metadata) + ?), 0) FROM (SELECT `+versionColumns+versionFrom+where.String()+order+`)`,
+		err = v.tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(metadata) + ?), 0) FROM (SELECT `+versionColumns+from.String()+order+`)`,
 			append([]any{versionBytes}, page...)...).Scan(&size)
 		if err == nil {
-			err = domain.Take(tx.Context(), size)
+			err = domain.Take(v.tx.Context(), size)
 		}
 		if err != nil {
 			return nil, err
 		}
 		all := []Version{}
-		err = tx.Select(&all, `SELECT `+versionColumns+versionFrom+where.String()+order, page...)
+		err = v.tx.Select(&all, `SELECT `+versionColumns+from.String()+order, page...)
 		return all, err
 	})
 }

@@ -37,9 +37,9 @@ type NewVersion struct {
 // can add files. The actor needs the right to create.
 //
 // If a committed version has the same digest or client id, CreateVersion adds the aliases and tags
-// to that version and returns it. If the same run has a pending version with the same digest and client id,
-// CreateVersion returns that one. If several runs write the version, only a pending version with
-// the same SharedID is reused.
+// to that version and returns it. If the same run has a pending version with the same digest and
+// client id, CreateVersion returns that one. If several runs write the version, only a pending
+// version with the same SharedID is reused.
 func (db *DB) CreateVersion(ctx context.Context, actor domain.Actor, n NewVersion) (Version, error) {
 	err := domain.FirstError(
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
@@ -109,8 +109,8 @@ func (db *DB) CreateVersion(ctx context.Context, actor domain.Actor, n NewVersio
 // sharedPrefix is the prefix of the column client_id for a version that several runs write.
 const sharedPrefix = "shared/"
 
-// addToShared merges the aliases, tags, description and metadata of n into version a, which several runs
-// write.
+// addToShared merges the aliases, tags, description and metadata of n into version a, which several
+// runs write.
 func addToShared(tx *domain.Tx, a *Version, n NewVersion) error {
 	aliases, err := pendingAliases(tx, a.Num)
 	if err != nil {

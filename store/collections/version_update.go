@@ -43,8 +43,8 @@ type Patch struct {
 }
 
 // UpdateVersion changes an artifact version. An alias that another version of the collection has is
-// moved to this version. UpdateVersion ignores the alias Latest, which always belongs to the version
-// that was logged last. The actor needs the right to update.
+// moved to this version. UpdateVersion ignores the alias Latest, which always belongs to the
+// version that was logged last. The actor needs the right to update.
 func (db *DB) UpdateVersion(ctx context.Context, actor domain.Actor, id string, p Patch) (Version, error) {
 	err := domain.FirstError(checkAliases(p.Aliases), checkAliases(p.Add), checkTags(p.Tags), checkTags(p.AddTags),
 		domain.CheckOptional("description", p.Description), domain.CheckOptional("metadata", p.Metadata))
@@ -112,8 +112,8 @@ func without(old, replacement, remove []string) (gone []string) {
 	return gone
 }
 
-// DeleteVersion deletes a version and moves its files to the trash. The number of the version
-// is not reused. If the version has the alias Latest, the newest remaining version gets it. The actor
+// DeleteVersion deletes a version and moves its files to the trash. The number of the version is
+// not reused. If the version has the alias Latest, the newest remaining version gets it. The actor
 // needs the right to delete.
 //
 // DeleteVersion returns CONFLICT if a model version refers to one of the files, or if the version
@@ -198,8 +198,8 @@ func checkTags(all []string) error {
 
 var errManyTags = domain.Invalid("tags", "A version can have at most %d tags.", MaxTags)
 
-// CheckMetadata checks that text is "" or a JSON object. UpdateVersion and CreateVersion accept other
-// text as well, because W&B's clients send NaN, which JSON does not have.
+// CheckMetadata checks that text is "" or a JSON object. UpdateVersion and CreateVersion accept
+// other text as well, because W&B's clients send NaN, which JSON does not have.
 func CheckMetadata(text string) error {
 	var object map[string]json.Value
 	if text != "" && json.Unmarshal([]byte(text), &object) != nil {
