@@ -34,8 +34,8 @@ func (s *Server) artifactVersions(c *call, p domain.Page) (l domain.List[artifac
 	return s.foundVersions(c, q)
 }
 
-// iterationVersions lists the versions that an iteration has logged or, if the query parameter role is
-// "used", the versions that it uses.
+// iterationVersions lists the versions that an iteration has logged or, if the query parameter role
+// is "used", the versions that it uses.
 func (s *Server) iterationVersions(c *call, p domain.Page) (l domain.List[artifactVersion], err error) {
 	role := c.query.Get("role")
 	if role != "" {
@@ -133,8 +133,8 @@ func (s *Server) updateArtifactVersion(c *call, b artifactVersionChange) error {
 	return c.none(err)
 }
 
-// deleteArtifactVersion deletes a version. If the query parameter aliases is "true", the version may
-// have aliases.
+// deleteArtifactVersion deletes a version. If the query parameter aliases is "true", the version
+// may have aliases.
 func (s *Server) deleteArtifactVersion(c *call) error {
 	aliases := c.query.Get("aliases")
 	if aliases != "" {

@@ -156,7 +156,8 @@ func (b *browser) listen(ev any) {
 	case *page.EventJavascriptDialogOpening:
 		complain("a dialog: %s", ev.Message)
 	case *audits.EventIssueAdded:
-		// The back button skips a page that the user has not touched. Tests leave pages without a touch.
+		// The back button skips a page that the user has not touched. Tests leave pages without a
+		// touch.
 		if g := ev.Issue.Details.GenericIssueDetails; g != nil && g.ErrorType == "NavigationEntryMarkedSkippable" {
 			return
 		}

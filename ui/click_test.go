@@ -16,8 +16,8 @@ import (
 	"tracker/store/scalar"
 )
 
-// largeSweep creates an experiment with 300 runs: five seeds of each of four methods with 15 learning
-// rates. The four runs with the highest rate and the last seed fail.
+// largeSweep creates an experiment with 300 runs: five seeds of each of four methods with 15
+// learning rates. The four runs with the highest rate and the last seed fail.
 func (s *site) largeSweep(t *testing.T) (project, experiment string) {
 	t.Helper()
 	ctx := t.Context()
@@ -56,8 +56,9 @@ func (s *site) largeSweep(t *testing.T) (project, experiment string) {
 	return s.projectOf(w.experiment), w.experiment
 }
 
-// TestClicks counts the clicks from the page of an experiment with 300 runs to six answers, in a window of
-// 1280 × 800 pixels. Each click is on an element in the window, and the answer is visible without scrolling.
+// TestClicks counts the clicks from the page of an experiment with 300 runs to six answers, in a
+// window of 1280 × 800 pixels. Each click is on an element in the window, and the answer is visible
+// without scrolling.
 func TestClicks(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -18,6 +18,7 @@ import (
 	"tracker/store"
 	"tracker/store/collections"
 	"tracker/store/domain"
+	"tracker/store/registry"
 	"tracker/ui/lineage"
 	"tracker/ui/plain"
 )
@@ -76,8 +77,8 @@ func (s *site) projectCollections(w http.ResponseWriter, r *http.Request, user d
 	})
 }
 
-// fillCollections reads a page of collections into v. If experimentID is "", it reads the collections
-// of the project.
+// fillCollections reads a page of collections into v. If experimentID is "", it reads the
+// collections of the project.
 func (s *site) fillCollections(db *store.View, r *http.Request, user domain.User, projectID, experimentID string, v *collectionsView) error {
 	page := pageOf(r.URL.Query())
 	list, err := db.Collections.Collections(projectID, experimentID, page)
@@ -200,7 +201,8 @@ func (s *site) showCollection(w http.ResponseWriter, r *http.Request, user domai
 	})
 }
 
-// indented returns a JSON text with one member per line. Text that is not JSON is returned unchanged.
+// indented returns a JSON text with one member per line. Text that is not JSON is returned
+// unchanged.
 func indented(text string) string {
 	var b bytes.Buffer
 	if text == "" || text == "{}" || stdjson.Indent(&b, []byte(text), "", "  ") != nil {
@@ -431,28 +433,30 @@ func drawLineage(g collections.Graph) lineageView {
 	if g.Cut {
 		v.Legend += " The picture has only the nearest records."
 	}
-	for i, n := range g.Nodes {
-		b := l.Boxes[i]
+	// The root comes first in the graph, but the keyboard follows the picture.
+	order := make([]int, len(g.Nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(l.Boxes[a].X-l.Boxes[b].X, l.Boxes[a].Y-l.Boxes[b].Y) })
+	for _, i := range order {
+		n, b := g.Nodes[i], l.Boxes[i]
 		word := nodeWords[n.Kind]
 		if n.Kind != collections.DatasetNode && n.Detail != "" {
-			word += ", " + cmp.Or(runWords[n.Detail], strings.ToLower(plain.Clip(n.Detail, 16)))
+			word += ", " + cmp.Or(detailWords[n.Detail], strings.ToLower(plain.Clip(n.Detail, 16)))
 		}
 		v.Boxes = append(v.Boxes, lineageBoxView{X: strconv.Itoa(b.X), Y: strconv.Itoa(b.Y), Width: strconv.Itoa(lineage.Width), Height: strconv.Itoa(lineage.Height),
 			TextX: strconv.Itoa(b.X + 10), WordY: strconv.Itoa(b.Y + 17), NameY: strconv.Itoa(b.Y + 34),
 			Word: word, Short: plain.Clip(n.Name, shownName), Title: n.Name, Path: nodePath(n), Class: string(n.Kind), Here: i == 0})
 	}
-	// The root comes first in the graph, but the keyboard follows the picture.
-	slices.SortStableFunc(v.Boxes, func(a, b lineageBoxView) int { return cmp.Or(compareNumbers(a.X, b.X), compareNumbers(a.Y, b.Y)) })
 	for i, points := range l.Arrows {
 		v.Arrows = append(v.Arrows, lineageArrow{arrowPath(points), string(g.Edges[i].Role)})
 	}
 	return v
 }
 
-// runWords maps the status of a run to its word.
-var runWords = map[string]string{"NONE": "no stage"}
-
-func compareNumbers(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+// detailWords maps details of records to words. Other details are shown in lower case.
+var detailWords = map[string]string{string(registry.NoStage): "no stage"}
 
 // arrowPath returns the SVG path of an arrow. Between two points in different layers, the path is a
 // curve that begins and ends horizontally.

@@ -18,9 +18,10 @@ const (
 	telling        = 20 // number of newest runs whose parameters are compared
 )
 
-// defaultColumns returns the default columns of a table. The default columns are the best value
-// of the objective, parameters that differ among the newest runs, and the most interesting
-// metrics. Parameters with known names, such as lr, come first. A metric with a defined goal is shown with its best value, and hidden metrics are omitted.
+// defaultColumns returns the default columns of a table. The default columns are the best value of
+// the objective, parameters that differ among the newest runs, and the most interesting metrics.
+// Parameters with known names, such as lr, come first. A metric with a defined goal is shown with
+// its best value, and hidden metrics are omitted.
 func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objective) (string, error) {
 	columns, _, err := s.columnsOf(db, experimentID, o)
 	return columns, err

@@ -72,12 +72,16 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 		err = buffer.Flush()
 	}
 	if err != nil {
-		// Part of the response was sent. Abort the connection: otherwise the client would mistake
-		// the response for a complete file.
-		web.InfoOf(r).Err = err
-		panic(http.ErrAbortHandler)
+		breakOff(r, err)
 	}
 	return nil
+}
+
+// breakOff aborts the connection after an error, because a part of the response was sent. Otherwise
+// the client would mistake the response for a complete file. breakOff does not return.
+func breakOff(r *http.Request, err error) {
+	web.InfoOf(r).Err = err
+	panic(http.ErrAbortHandler)
 }
 
 func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A table that is larger than its box has a shadow at the edge where it continues. At the end of the
-// table the shadow is covered by a layer that moves with the table.
+// A table that is larger than its box has a shadow at the edge where it continues. At the end of
+// the table the shadow is covered by a layer that moves with the table.
 func TestTableEdges(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

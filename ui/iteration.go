@@ -47,7 +47,7 @@ type iterationView struct {
 	Notes         string
 	NotesHTML     templ.Component
 	ErrorText     string
-	Summary       []runs.Parameter // values of the summary that are no metrics of their own
+	Summary       []runs.Parameter // texts of the summary, and numbers that only the summary has
 	Params        []runs.Parameter // the parameters that matter first
 	MoreParams    []runs.Parameter // folded parameters
 	AllParams     int              // number of parameters, including omitted ones

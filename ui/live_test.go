@@ -78,8 +78,8 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.quiet()
 }
 
-// TestManyWindows opens eight pages in the windows of one browser, which allows six connections to a server. They
-// share one event stream, and all of them show new values.
+// TestManyWindows opens eight pages in the windows of one browser, which allows six connections to
+// a server. They share one event stream, and all of them show new values.
 func TestManyWindows(t *testing.T) {
 	t.Parallel()
 	var open atomic.Int64

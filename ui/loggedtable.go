@@ -34,6 +34,21 @@ const (
 	tableRuns       = 50
 )
 
+// tableFilterFields are the parameters of a query that hold the columns, the conditions and the
+// values of the filters.
+var tableFilterFields = []string{"fc", "fo", "fv"}
+
+// tableDetailFields are the parameters of a query that select a page, the summary of a column, or a
+// row.
+var tableDetailFields = []string{"offset", "about", "row"}
+
+// deleteAll deletes parameters from a query.
+func deleteAll(q url.Values, names ...string) {
+	for _, name := range names {
+		q.Del(name)
+	}
+}
+
 // tableOps are the conditions of filters, with their words.
 var tableOps = []struct {
 	Op   datatable.Op
@@ -211,9 +226,7 @@ func (s tableState) with(change func(url.Values)) string {
 	for name, values := range q {
 		q[name] = slices.Clone(values)
 	}
-	for _, name := range []string{"offset", "about", "row"} {
-		q.Del(name)
-	}
+	deleteAll(q, tableDetailFields...)
 	change(q)
 	if len(q) == 0 {
 		return s.path
@@ -320,7 +333,7 @@ func (s *site) tableView(a files.Artifact, t shownTable, query url.Values) *tabl
 			text += " " + value
 		}
 		v.Filters = append(v.Filters, tableChip{plain.Line(plain.Readable(text), tableCellMax), state.with(func(q url.Values) {
-			for _, name := range []string{"fc", "fo", "fv"} {
+			for _, name := range tableFilterFields {
 				q[name] = slices.Delete(q[name], i, i+1)
 			}
 		})})
@@ -332,13 +345,9 @@ func (s *site) tableView(a files.Artifact, t shownTable, query url.Values) *tabl
 	}
 	v.Kept = tableFields(query, "q", "group", "offset", "about", "row")
 	v.scopes(a, state, query)
-	v.CSV = v.Path + ".csv" + strings.TrimPrefix(state.with(func(url.Values) {}), v.Path)
-	v.Parquet = v.Path + ".parquet" + strings.TrimPrefix(state.with(func(url.Values) {}), v.Path)
-	v.All = state.with(func(q url.Values) {
-		for _, name := range []string{"q", "fc", "fo", "fv"} {
-			q.Del(name)
-		}
-	})
+	selected := strings.TrimPrefix(state.with(func(url.Values) {}), v.Path)
+	v.CSV, v.Parquet = v.Path+".csv"+selected, v.Path+".parquet"+selected
+	v.All = state.with(func(q url.Values) { deleteAll(q, slices.Concat(tableFilterFields, []string{"q"})...) })
 	if more := len(t.columns) - tablePageMax; more > 0 {
 		v.Note = strings.TrimSpace(v.Note + fmt.Sprintf(" The first %d of %d columns are shown; hide columns to see the others.", tablePageMax, len(t.columns)))
 	}
@@ -381,9 +390,7 @@ func (v *tableView) scopes(a files.Artifact, state tableState, query url.Values)
 	several := len(query["i"]) > 0
 	add := func(name string, here bool, change func(url.Values)) {
 		l := link{Name: name, Path: state.with(func(q url.Values) {
-			for _, name := range []string{"scope", "key", "sort", "group", "fc", "fo", "fv"} {
-				q.Del(name)
-			}
+			deleteAll(q, slices.Concat(tableFilterFields, []string{"scope", "key", "sort", "group"})...)
 			change(q)
 		})}
 		if here {
@@ -456,8 +463,8 @@ type pendingCell struct {
 	long bool
 }
 
-// cells creates the rows of the page. It returns their cells, and the sources of media; nil if the page
-// has no media.
+// cells creates the rows of the page. It returns their cells, and the sources of media; nil if the
+// page has no media.
 func (v *tableView) cells(t shownTable, query url.Values) (all []pendingCell, froms []string) {
 	state := tableState{v.Path, query}
 	page := domain.Page{Limit: tablePageRows, Offset: pageOf(query).Offset}
@@ -492,9 +499,7 @@ func (v *tableView) cells(t shownTable, query url.Values) (all []pendingCell, fr
 		v.Rows = append(v.Rows, r)
 	}
 	keep := maps.Clone(query)
-	for _, name := range []string{"offset", "about", "row"} {
-		keep.Del(name)
-	}
+	deleteAll(keep, tableDetailFields...)
 	v.Pager = newPager(keep, page, len(rows), len(t.rows))
 	row, err := strconv.Atoi(query.Get("row"))
 	if err != nil || row < 0 || row >= t.table.Rows || t.group >= 0 {
@@ -600,10 +605,7 @@ func (s *site) tableFile(w http.ResponseWriter, r *http.Request, user domain.Use
 		err = out.Flush()
 	}
 	if err != nil {
-		// Part of the response was sent. Abort the connection: otherwise the client would mistake
-		// the response for a complete file.
-		web.InfoOf(r).Err = err
-		panic(http.ErrAbortHandler)
+		breakOff(r, err)
 	}
 	return nil
 }

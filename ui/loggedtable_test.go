@@ -131,8 +131,8 @@ func TestTableDownloads(t *testing.T) {
 	}
 }
 
-// Nobody sees the rows of a table without the right to read its project, also not from the cache, and
-// not by naming a run of another project.
+// Nobody sees the rows of a table without the right to read its project, also not from the cache,
+// and not by naming a run of another project.
 func TestTableRights(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})

@@ -52,8 +52,8 @@ func TestPrintedPages(t *testing.T) {
 	b.quiet()
 }
 
-// TestNarrowPages checks that a phone shows a chart on the first screen, and that nothing in the bar overlaps at
-// 200 %.
+// TestNarrowPages checks that a phone shows a chart on the first screen, and that nothing in the
+// bar overlaps at 200 %.
 func TestNarrowPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -17,8 +17,8 @@ import (
 const datasetName = "training-data"
 
 // logVersions logs the artifacts of an experiment if versions of models are made from its runs: two
-// versions of the training data, which the other runs use, and the weights of each of the runs. It stores the
-// files of the weights in w.created, for createModel.
+// versions of the training data, which the other runs use, and the weights of each of the runs. It
+// stores the files of the weights in w.created, for createModel.
 func (w *writer) logVersions(ctx context.Context, experimentID string, e experiment, models []model) error {
 	var sources []string
 	for _, m := range models {
@@ -67,8 +67,8 @@ func (w *writer) logVersions(ctx context.Context, experimentID string, e experim
 	return nil
 }
 
-// logData logs two versions of the training data with the first run of an experiment. It returns their
-// ids.
+// logData logs two versions of the training data with the first run of an experiment. It returns
+// their ids.
 func (w *writer) logData(ctx context.Context, experimentID string, e experiment) (ids [2]string, err error) {
 	first := w.created[e.runs[0].name]
 	w.clock.set(w.start(e.runs[0]).Add(time.Second))

@@ -282,8 +282,8 @@ func drawElbow(p format.Plot, t format.Table) *Plot {
 }
 
 // drawRows draws a horizontal bar for each label, with the label beside the bar. If the chart has a
-// column for the role stack, the parts of a bar have the colours of the names in this column. Values
-// with the same label and name are added.
+// column for the role stack, the parts of a bar have the colours of the names in this column.
+// Values with the same label and name are added.
 func drawRows(p format.Plot, t format.Table) *Plot {
 	labels, values, stacks := column(p, t, "label"), column(p, t, "value"), -1
 	if p.Fields["stack"] != "" {

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -312,7 +313,7 @@ func RunHistogram(v Values, colors map[int]Run) *Plot {
 	if v.Names == nil {
 		p.X = v.binTicks(a.x, len(all))
 	}
-	for _, i := range sortedKeys(colors) {
+	for _, i := range slices.Sorted(maps.Keys(colors)) {
 		if finite(at[i]) {
 			x := place1(a.x.at(at[i]))
 			p.Lines = append(p.Lines, Line{Class: "line " + colors[i].Class, Name: colors[i].Name, Path: "M" + x + " " + place1(height-foot) + "V" + place1(height-foot-rug)})
@@ -333,13 +334,4 @@ func (v Values) binTicks(of axis, n int) (all []Tick) {
 		return []Tick{{number(low), place1(of.at(0.5))}}
 	}
 	return newAxis(false, within(low), within(high), of.at(0), of.at(float64(n)), 0).ticks()
-}
-
-func sortedKeys(colors map[int]Run) []int {
-	all := make([]int, 0, len(colors))
-	for i := range colors {
-		all = append(all, i)
-	}
-	slices.Sort(all)
-	return all
 }

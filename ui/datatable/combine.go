@@ -11,8 +11,8 @@ import (
 )
 
 // Group returns a table with a row for each value of a column in the given rows: the value, the
-// number of rows, and the mean of each column that has only numbers. Values with more rows are first.
-// Means ignore missing cells, NaN and infinities.
+// number of rows, and the mean of each column that has only numbers. Values with more rows are
+// first. Means ignore missing cells, NaN and infinities.
 func (t *Table) Group(ctx context.Context, rows []int32, column int) (*Table, error) {
 	type group struct {
 		first  int
@@ -144,8 +144,8 @@ func blank(n int) []Cell {
 	return row
 }
 
-// union returns the names of the columns of all parts after front empty names, and the index of each
-// name. It returns at most MaxColumns names.
+// union returns the names of the columns of all parts after front empty names, and the index of
+// each name. It returns at most MaxColumns names.
 func union(front int, parts ...Part) (names []string, at map[string]int) {
 	names, at = make([]string, front), map[string]int{}
 	for _, p := range parts {
@@ -162,8 +162,8 @@ func union(front int, parts ...Part) (names []string, at map[string]int) {
 }
 
 // Join returns the full outer join of two tables on a column of each. If a value occurs several
-// times, its n-th row in a is joined with its n-th row in b. For each other column, the result has a
-// column of a and a column of b, which Pairs relates. The column differing has the number of
+// times, its n-th row in a is joined with its n-th row in b. For each other column, the result has
+// a column of a and a column of b, which Pairs relates. The column differing has the number of
 // columns in which the rows differ.
 func Join(ctx context.Context, a, b *Table, keys [2]string, names [2]string) (*Table, error) {
 	keyA, keyB := a.Column(keys[0]), b.Column(keys[1])

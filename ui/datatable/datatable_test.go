@@ -72,7 +72,8 @@ func TestDecodeJSON(t *testing.T) {
 			t.Errorf("%s has kind %d", c.Name, c.Kind())
 		}
 	}
-	// MLflow writes the columns first and an index in some versions; other writers write the data first.
+	// MLflow writes the columns first and an index in some versions; other writers write the data
+	// first.
 	if got := texts(decode(t, `{"data": [[1, 2]], "index": [0], "columns": ["a", "b"]}`)); !slices.Equal(got, []string{"1|2"}) {
 		t.Errorf("data first: %q", got)
 	}
@@ -148,7 +149,8 @@ func TestDecodeWithinBudget(t *testing.T) {
 	}
 }
 
-// model is a slow, simple implementation of Select for tables of numbers and texts. A nil is missing.
+// model is a slow, simple implementation of Select for tables of numbers and texts. A nil is
+// missing.
 func model(rows [][]any, search string, column int, least float64, sort int, descending bool) []int32 {
 	found := []int32{}
 	for i, row := range rows {
@@ -323,8 +325,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// A table of the maximum size is decoded, sorted, grouped and written, and takes no more memory than
-// it may.
+// A table of the maximum size is decoded, sorted, grouped and written, and takes no more memory
+// than it may.
 func TestLargeTable(t *testing.T) {
 	text, rows := random(rand.New(rand.NewPCG(1, 1)), datatable.MaxRows, 10)
 	table := decode(t, text)

@@ -58,9 +58,9 @@ type Options struct {
 func (o Options) full(rows int) bool { return o.Rows > 0 && rows >= o.Rows }
 
 // DecodeJSON decodes a table in JSON: an object with the members columns and data, which W&B's
-// client and MLflow write. For a partitioned or joined table of W&B, it returns the Parts. It returns
-// ErrNotTable for other files. If the file is damaged after its first row or is too large, the table
-// has the rows before, and the field Cut says so.
+// client and MLflow write. For a partitioned or joined table of W&B, it returns the Parts. It
+// returns ErrNotTable for other files. If the file is damaged after its first row or is too large,
+// the table has the rows before, and the field Cut says so.
 func DecodeJSON(ctx context.Context, in io.Reader, o Options) (*Table, *Parts, error) {
 	limit := &stepReader{in: in, left: maxCell, total: MaxFile}
 	d := json.NewDecoder(&bareReader{in: bufio.NewReaderSize(limit, 16<<10)}, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
@@ -235,8 +235,8 @@ func mediaOf(value json.Value) (Cell, bool) {
 	return Cell{}, false
 }
 
-// DecodeCSV decodes a table in CSV, or another format with the delimiter comma. The first row has the
-// names of the columns. Cells are numbers, booleans, or texts; empty cells are missing.
+// DecodeCSV decodes a table in CSV, or another format with the delimiter comma. The first row has
+// the names of the columns. Cells are numbers, booleans, or texts; empty cells are missing.
 func DecodeCSV(ctx context.Context, in io.Reader, comma rune, o Options) (*Table, error) {
 	limit := &stepReader{in: in, left: maxCell, total: MaxFile}
 	r := csv.NewReader(bufio.NewReaderSize(limit, 64<<10))

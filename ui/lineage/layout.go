@@ -1,8 +1,8 @@
-// Package lineage computes the positions of the boxes and arrows of a lineage graph. The method is by
-// Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System Structures", IEEE
-// Transactions on Systems, Man, and Cybernetics 11 (1981): records are put into layers, so that arrows
-// lead to the right, and the records of each layer are sorted by the mean positions of their
-// neighbours, so that few arrows cross.
+// Package lineage computes the positions of the boxes and arrows of a lineage graph. The method is
+// by Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System
+// Structures", IEEE Transactions on Systems, Man, and Cybernetics 11 (1981): records are put into
+// layers, so that arrows lead to the right, and the records of each layer are sorted by the mean
+// positions of their neighbours, so that few arrows cross.
 package lineage
 
 import (
@@ -41,8 +41,8 @@ type vertex struct {
 	after  []int
 }
 
-// Arrange returns the layout of a graph with n nodes. An edge is a pair of node numbers. If edges form
-// a cycle, one of them leads to the left.
+// Arrange returns the layout of a graph with n nodes. An edge is a pair of node numbers. If edges
+// form a cycle, one of them leads to the left.
 func Arrange(n int, edges [][2]int) Layout {
 	layers := layersOf(n, edges)
 	all := make([]vertex, n)

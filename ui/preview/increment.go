@@ -27,9 +27,10 @@ type increment struct {
 	name   string // artifact name
 }
 
-// increments returns the artifacts of all increments of a table up to r, oldest first, whose sizes are
-// up to most bytes together. It returns nil if r is not an increment. missing is the number of
-// increments that are not returned, because they were not uploaded yet, were deleted, or are too many.
+// increments returns the artifacts of all increments of a table up to r, oldest first, whose sizes
+// are up to most bytes together. It returns nil if r is not an increment. missing is the number of
+// increments that are not returned, because they were not uploaded yet, were deleted, or are too
+// many.
 func (l tableLoader) increments(r files.Artifact, most int64) (parts []files.Artifact, missing int, err error) {
 	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
 		return nil, 0, nil

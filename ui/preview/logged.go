@@ -172,7 +172,7 @@ func (l tableLoader) chosen(r files.Artifact, s TableScope) (parts []tablePart, 
 	media := mediaOf(all)
 	at := slices.IndexFunc(media, func(m Medium) bool { return m.ID == r.ID })
 	if at < 0 || media[at].Kind != Table {
-		return nil, "", domain.Invalid("scope", "This table was not logged under a name, so there are no tables of other steps.")
+		return nil, "", domain.Invalid("scope", "This table is not among the media that the run has logged, so there are no other steps to show.")
 	}
 	key := media[at].Key
 	names := map[string]string{}
@@ -246,7 +246,8 @@ func mediaFolder(r files.Artifact) string {
 	return stem(r.Name) + "/"
 }
 
-// fromOf identifies the run and the W&B artifact of a table. It is the field From of media in cells.
+// fromOf identifies the run and the W&B artifact of a table. It is the field From of media in
+// cells.
 func fromOf(r files.Artifact) string {
 	if r.IterationID == nil {
 		return ""
@@ -376,8 +377,8 @@ func (l tableLoader) decodeParts(r files.Artifact, o datatable.Options) (*datata
 // tableHead is the number of bytes in which the columns of a large JSON table begin.
 const tableHead = 4 << 10
 
-// fillLargeTable shows the first rows of a JSON table that is too large for a tree. It returns false if
-// the file is not a table. The reader is at its beginning afterwards.
+// fillLargeTable shows the first rows of a JSON table that is too large for a tree. It returns
+// false if the file is not a table. The reader is at its beginning afterwards.
 func (v *Preview) fillLargeTable(ctx context.Context, data io.ReadSeeker, size int64) (bool, error) {
 	head, err := io.ReadAll(io.LimitReader(data, tableHead))
 	if err == nil {
@@ -403,8 +404,8 @@ type MediaFinder struct {
 	byName map[string]*files.Artifact // by run and name, with and without extension and W&B's folder
 }
 
-// FindMedia returns a MediaFinder for cells with the given values of From. The cells of the table of r
-// can have an empty From. FindMedia requires the right to read the runs.
+// FindMedia returns a MediaFinder for cells with the given values of From. The cells of the table
+// of r can have an empty From. FindMedia requires the right to read the runs.
 func FindMedia(ctx context.Context, db *store.View, r files.Artifact, froms []string) (f MediaFinder, err error) {
 	var runs []string
 	for _, from := range append(froms, fromOf(r)) {

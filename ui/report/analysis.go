@@ -42,12 +42,7 @@ func (b block) listed(name string) (all []string) {
 
 // importance fills part with the importance of an experiment's parameters.
 func (r *Builder) importance(ctx context.Context, b block, part *Part) error {
-	var id string
-	err := r.DB.View(ctx, r.Actor, func(db *store.View) error {
-		e, err := blockExperiment(db, r.ProjectID, b.fields["experiment"])
-		id = e.ID
-		return err
-	})
+	id, err := r.experimentID(ctx, b)
 	if err != nil {
 		return err
 	}

@@ -173,8 +173,18 @@ func blockExperiment(db *store.View, projectID, named string) (projects.Experime
 	return e, domain.Errorf(domain.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
-// order returns the order of the runs of a block. By default, the best runs come first, or the
-// newest if there is no objective.
+// experimentID returns the id of the experiment of a block.
+func (r *Builder) experimentID(ctx context.Context, b block) (id string, err error) {
+	err = r.DB.View(ctx, r.Actor, func(db *store.View) error {
+		e, err := blockExperiment(db, r.ProjectID, b.fields["experiment"])
+		id = e.ID
+		return err
+	})
+	return id, err
+}
+
+// order returns the order of the runs of a block. By default, the best runs come first. If
+// there is no objective, the newest runs come first.
 func (b block) order(o *goal.Objective) string {
 	switch {
 	case b.fields["sort"] != "" || b.fields["group"] != "":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"tracker/store"
 	"tracker/store/domain"
 	"tracker/ui/table"
 )
@@ -47,12 +46,7 @@ func (d Difference) Markdown() string {
 
 // difference fills part with the difference between two sides.
 func (r *Builder) difference(ctx context.Context, b block, part *Part) error {
-	var id string
-	err := r.DB.View(ctx, r.Actor, func(db *store.View) error {
-		e, err := blockExperiment(db, r.ProjectID, b.fields["experiment"])
-		id = e.ID
-		return err
-	})
+	id, err := r.experimentID(ctx, b)
 	if err != nil {
 		return err
 	}

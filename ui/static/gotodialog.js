@@ -1,7 +1,7 @@
 // The dialog that finds records by name, parameters, metrics, tags, notes, and the actions of the page.
 import './dialogstyle.js';
 import { base } from './base.js';
-import { formatColumn } from './columnname.js';
+import { formatColumn, kindNames } from './columnname.js';
 import { el, isolated } from './dom.js';
 import { pageActions } from './pageaction.js';
 import { fetchData } from './request.js';
@@ -40,10 +40,10 @@ function writeFilter(experiment, column) {
   field.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
-/** keyOffers returns what can be done with a parameter or metric on the page of an experiment or run. */
+/** keyOffers returns what can be done with the name of a metric, parameter or text on the page of an experiment. */
 function keyOffers(experiment, { kind, key }) {
   const column = formatColumn({ kind, key, stat: '' });
-  const hint = kind === 'param' ? 'parameter' : 'metric';
+  const hint = kindNames[kind];
   const offers = [
     { name: column, hint: `${hint}: sort the runs`, go: () => openExperiment(experiment, { sort: column }) },
     { name: column, hint: `${hint}: filter the runs`, go: () => writeFilter(experiment, column) },

@@ -1,5 +1,5 @@
 // The dialog that adds or changes a panel.
-import { formatColumn, parseColumns } from './columnname.js';
+import { formatColumn, kindNames, parseColumns } from './columnname.js';
 import './dialogstyle.js';
 import { el, isolated } from './dom.js';
 import { sectionName } from './layout.js';
@@ -50,7 +50,7 @@ export function openPanelDialog(arranger, { section, panel } = {}) {
 
   async function find(q, kind) {
     const found = await fetchData(`experiment/${experiment}/keys`, { query: { q, kind, limit: 50 } });
-    const hint = (k) => (kind ? '' : k.kind === 'param' ? 'parameter' : 'metric');
+    const hint = (k) => (kind ? '' : kindNames[k.kind]);
     return { total: found.total, names: found.data.map((k) => ({ ...k, name: k.key, hint: hint(k) })) };
   }
 

@@ -182,7 +182,8 @@ func groupRow(g search.Group, columns []filter.Column) Row {
 	return row
 }
 
-// align sets the decimals of the values of runs, so that the decimal points of a column are aligned.
+// align sets the decimals of the values of runs, so that the decimal points of a column are
+// aligned.
 func (t *Table) align() {
 	if t.Groups {
 		return

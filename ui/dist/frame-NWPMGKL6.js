@@ -1,0 +1,1 @@
+import"./part-UGZBLAA2.js";import"./part-PLCOXVQE.js";

@@ -1,1 +1,0 @@
-import"./part-76A54MMT.js";import"./part-PLCOXVQE.js";location.replace(document.getElementById("analyse").href);
