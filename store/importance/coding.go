@@ -37,8 +37,7 @@ func (c *coding) code(v *string) (code uint8, ok bool) {
 		return c.none, int(c.none) < len(c.labels)
 	}
 	if f, isNumber := numberOf(*v); isNumber && c.bins > 0 {
-		at, _ := slices.BinarySearchFunc(c.ends, f, func(e interval, f float64) int { return cmp.Compare(e.high, f) })
-		return uint8(min(at, c.bins-1)), true
+		return c.interval(f), true
 	} else if isNumber {
 		return c.rest, int(c.rest) < len(c.labels)
 	}
@@ -46,6 +45,12 @@ func (c *coding) code(v *string) (code uint8, ok bool) {
 		return c.rest, int(c.rest) < len(c.labels)
 	}
 	return code, true
+}
+
+// interval returns the code of the interval for f.
+func (c *coding) interval(f float64) uint8 {
+	at, _ := slices.BinarySearchFunc(c.ends, f, func(e interval, f float64) int { return cmp.Compare(e.high, f) })
+	return uint8(min(at, c.bins-1))
 }
 
 // numberOf returns the finite number that a value holds. ok is false for any other value.
@@ -58,10 +63,12 @@ func numberOf(v string) (f float64, ok bool) {
 // number of runs. If there are few distinct numbers, each number has its own interval.
 func encode(values []*string) coding {
 	c := coding{codes: make([]uint8, len(values))}
+	numbers := make([]float64, len(values)) // NaN where the value is not a number
 	var known []float64
 	texts := map[string]int{}
 	missing := false
-	for _, v := range values {
+	for i, v := range values {
+		numbers[i] = math.NaN()
 		if v == nil {
 			missing = true
 			continue
@@ -72,7 +79,7 @@ func encode(values []*string) coding {
 			texts[*v]++
 			continue
 		}
-		known = append(known, f)
+		numbers[i], known = f, append(known, f)
 	}
 	c.ends = intervals(known)
 	c.bins = len(c.ends)
@@ -95,7 +102,11 @@ func encode(values []*string) coding {
 		c.labels, c.alone = append(c.labels, ""), append(c.alone, false)
 	}
 	for i, v := range values {
-		c.codes[i], _ = c.code(v)
+		if f := numbers[i]; f == f {
+			c.codes[i] = c.interval(f)
+		} else {
+			c.codes[i], _ = c.code(v)
+		}
 	}
 	return c
 }

@@ -138,11 +138,15 @@ type Result struct {
 func Of(ctx context.Context, target []float64, columns []Column, aim goal.Goal) (Result, error) {
 	r := Result{Runs: len(target)}
 	t := table{y: ranks(target), aim: aim}
-	for _, c := range columns {
-		if code := encode(c.Values); len(code.labels) > 1 && len(t.columns) < MaxColumns {
+	codes := make([]coding, len(columns))
+	if err := each(ctx, len(columns), func(i int) { codes[i] = encode(columns[i].Values) }); err != nil {
+		return r, err
+	}
+	for i, code := range codes {
+		if len(code.labels) > 1 && len(t.columns) < MaxColumns {
 			t.columns = append(t.columns, code)
 			t.groups = append(t.groups, group(code))
-			r.Columns = append(r.Columns, Estimate{Name: c.Name, Runs: code.known})
+			r.Columns = append(r.Columns, Estimate{Name: columns[i].Name, Runs: code.known})
 		}
 	}
 	if len(t.y) < MinRuns || len(t.columns) == 0 || slices.Min(target) == slices.Max(target) {

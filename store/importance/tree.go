@@ -2,6 +2,7 @@ package importance
 
 import (
 	"cmp"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -189,73 +190,70 @@ type part struct {
 // threshold divides the numbers, and all other values are on one side. In the second kind, one
 // string or the missing values are on one side, and all other values are on the opposite side.
 func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) {
-	var parts [64]part
+	var parts [64]part // only the parts of the codes in present are set
+	var present uint64
 	var total part
 	for _, run := range sample {
-		p := &parts[c.codes[run]]
+		code := c.codes[run] & 63
+		p := &parts[code]
+		if present>>code&1 == 0 {
+			present |= 1 << code
+			*p = part{code: code}
+		}
 		p.n++
 		p.sum += y[run]
 		total.n++
 		total.sum += y[run]
 	}
-	for code := range c.labels {
-		if parts[code].n > 0 {
-			best.seen |= 1 << code
-		}
-		parts[code].code = uint8(code)
-	}
+	whole := total.sum * total.sum / total.n
 	try := func(left part, mask uint64) {
 		right := part{n: total.n - left.n, sum: total.sum - left.sum}
 		if left.n < minLeaf || right.n < minLeaf {
 			return
 		}
-		gain := left.sum*left.sum/left.n + right.sum*right.sum/right.n - total.sum*total.sum/total.n
+		gain := left.sum*left.sum/left.n + right.sum*right.sum/right.n - whole
 		if ok = true; gain > best.gain {
 			best.gain, best.left = gain, mask
 		}
 	}
-	scan := func(start part, mask uint64, order []part) {
-		for _, p := range order {
-			start.n, start.sum, mask = start.n+p.n, start.sum+p.sum, mask|1<<p.code
-			try(start, mask)
-		}
-	}
-	numbers, others := parts[:c.bins], parts[c.bins:len(c.labels)]
+	intervals := uint64(1)<<c.bins - 1
+	numbers, others := present&intervals, present&^intervals
+	best.seen = present | intervals
 	// A threshold is halfway between two neighbouring numbers in the sample.
 	thresholds := func(start part, mask uint64) {
 		before := -1
-		for code, p := range numbers {
-			if p.n == 0 {
-				continue
-			}
+		for rest := numbers; rest != 0; rest &= rest - 1 {
+			code := bits.TrailingZeros64(rest)
 			if before >= 0 {
 				try(start, mask|(2<<((before+code)/2)-1))
 			}
-			start.n, start.sum, before = start.n+p.n, start.sum+p.sum, code
+			start.n, start.sum, before = start.n+parts[code].n, start.sum+parts[code].sum, code
 		}
-		try(start, mask|(1<<c.bins-1))
+		try(start, mask|intervals)
 	}
-	best.seen |= 1<<c.bins - 1
 	thresholds(part{}, 0)
-	if len(others) == 0 {
+	if others == 0 {
 		return best, ok
+	}
+	var texts []part
+	var all part
+	for rest := others; rest != 0; rest &= rest - 1 {
+		p := parts[bits.TrailingZeros64(rest)]
+		all.n, all.sum, texts = all.n+p.n, all.sum+p.sum, append(texts, p)
 	}
 	if c.bins > 0 {
-		var all part
-		var mask uint64
-		for _, p := range others {
-			all.n, all.sum, mask = all.n+p.n, all.sum+p.sum, mask|1<<p.code
-			if p.n > 0 {
-				try(p, 1<<p.code)
-			}
+		for _, p := range texts {
+			try(p, 1<<p.code)
 		}
-		if all.n > 0 {
-			thresholds(all, mask)
-		}
+		thresholds(all, others)
 		return best, ok
 	}
-	present := slices.DeleteFunc(slices.Clone(others), func(p part) bool { return p.n == 0 })
-	slices.SortFunc(present, func(a, b part) int { return cmp.Or(cmp.Compare(a.sum/a.n, b.sum/b.n), cmp.Compare(a.code, b.code)) })
-	scan(part{}, 0, present)
+	slices.SortFunc(texts, func(a, b part) int { return cmp.Or(cmp.Compare(a.sum/a.n, b.sum/b.n), cmp.Compare(a.code, b.code)) })
+	var left part
+	var mask uint64
+	for _, p := range texts {
+		left.n, left.sum, mask = left.n+p.n, left.sum+p.sum, mask|1<<p.code
+		try(left, mask)
+	}
 	return best, ok
 }
