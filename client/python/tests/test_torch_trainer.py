@@ -122,4 +122,4 @@ def test_trainers_log_by_themselves(server: Server, tmp_path: pathlib.Path) -> N
     assert len(server.points(run.id, "train/loss")) == 8 and server.parameters(run.id)["hidden"] == "3"
     assert server.artifacts(run.id)["model.ckpt"]["size_bytes"] > 0
     assert server.points(other.id, "train/loss") and server.parameters(other.id)["num_train_epochs"]
-    assert "model/config.json" in server.artifacts(other.id)
+    assert "model:v0/config.json" in server.artifacts(other.id)
