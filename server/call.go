@@ -69,7 +69,7 @@ func (c *call) prepare(rt route) error {
 		if err != nil {
 			return err
 		}
-		c.actor = domain.Actor{UserID: u.ID}
+		c.actor = u.Actor()
 		web.InfoOf(c.r).User = u.Username
 	}
 	var err error

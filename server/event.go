@@ -33,7 +33,7 @@ func (c *call) stream(subject string, changes func(context.Context, domain.Actor
 		Allow: func(ctx context.Context) error {
 			u, err := s.auth.User(r.WithContext(ctx))
 			if err == nil {
-				_, err = changes(ctx, domain.Actor{UserID: u.ID}, "")
+				_, err = changes(ctx, u.Actor(), "")
 			}
 			return err
 		},

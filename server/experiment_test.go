@@ -7,7 +7,7 @@ import (
 )
 
 func experimentJSON(id, project, name, description, status, end string, iterations int) string {
-	return fmt.Sprintf(`{"id":%q,"project_id":%q,"name":%q,"description":%q,"status":%q,"created_date":%q,"end_date":%s,"iteration_count":%d}`,
+	return fmt.Sprintf(`{"id":%q,"project_id":%q,"name":%q,"description":%q,"status":%q,"created_by":"default","created_key":null,"created_date":%q,"end_date":%s,"iteration_count":%d}`,
 		id, project, name, description, status, nowText, end, iterations)
 }
 

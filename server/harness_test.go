@@ -299,7 +299,7 @@ func (a api) metric(iteration, key string, value float64) string {
 // model creates a model without versions.
 func (a api) model(project, name string) string {
 	a.t.Helper()
-	created, err := a.db.Models.CreateModel(a.t.Context(), domain.System, project, registry.NewModel{Name: name})
+	created, err := a.db.Models.CreateModel(a.t.Context(), a.root.actor(), project, registry.NewModel{Name: name})
 	a.must(err)
 	return created.ID
 }
@@ -307,7 +307,7 @@ func (a api) model(project, name string) string {
 // version creates a version that names iteration as its origin.
 func (a api) version(model, iteration string) string {
 	a.t.Helper()
-	created, err := a.db.Models.CreateModelVersion(a.t.Context(), domain.System, model, registry.NewModelVersion{IterationID: iteration})
+	created, err := a.db.Models.CreateModelVersion(a.t.Context(), a.root.actor(), model, registry.NewModelVersion{IterationID: iteration})
 	a.must(err)
 	return created.ID
 }

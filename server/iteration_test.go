@@ -16,7 +16,7 @@ func TestIterationHappyPath(t *testing.T) {
 	created.located("/iteration/" + id).is(`{"id":"` + id + `"}`)
 	want := func(name, notes, errorMessage, seen, tags string) string {
 		return fmt.Sprintf(`{"id":%q,"experiment_id":%q,"parent_iteration_id":null,"name":%q,"notes":%q,"status":"RUNNING",
-			"error_message":%q,"created_date":%q,"end_date":null,"last_seen":%q,"stop_requested":null,"stop_requested_by":null,"tags":%s}`,
+			"error_message":%q,"created_by":"default","created_key":null,"created_date":%q,"end_date":null,"last_seen":%q,"stop_requested":null,"stop_requested_by":null,"tags":%s}`,
 			id, e, name, notes, errorMessage, nowText, seen, tags)
 	}
 	a.get("/iteration/" + id).is(want("lr 0.10", "warm-up", "", nowText, `[]`))

@@ -11,13 +11,13 @@ import (
 )
 
 func modelJSON(id, project, name, description, updated string) string {
-	return fmt.Sprintf(`{"id":%q,"project_id":%q,"name":%q,"description":%q,"created_date":%q,"updated_date":%q}`,
+	return fmt.Sprintf(`{"id":%q,"project_id":%q,"name":%q,"description":%q,"created_by":"default","created_key":null,"created_date":%q,"updated_date":%q}`,
 		id, project, name, description, nowText, updated)
 }
 
 func versionJSON(id, model string, version int, iteration, resource, stage, description, updated string) string {
 	return fmt.Sprintf(`{"id":%q,"model_id":%q,"version":%d,"iteration_id":%q,"resource_id":%s,"source":"","stage":%q,"aliases":[],"description":%q,
-		"created_date":%q,"updated_date":%q}`, id, model, version, iteration, resource, stage, description, nowText, updated)
+		"created_by":"default","created_key":null,"created_date":%q,"updated_date":%q}`, id, model, version, iteration, resource, stage, description, nowText, updated)
 }
 
 const laterText = "2026-11-21T09:31:00.123Z" // a minute after nowText

@@ -8,7 +8,7 @@ import (
 )
 
 func projectJSON(id, name, description string, experiments, iterations int) string {
-	return fmt.Sprintf(`{"id":%q,"name":%q,"description":%q,"created_date":%q,"experiment_count":%d,"iteration_count":%d}`,
+	return fmt.Sprintf(`{"id":%q,"name":%q,"description":%q,"created_by":"<any>","created_key":null,"created_date":%q,"experiment_count":%d,"iteration_count":%d}`,
 		id, name, description, nowText, experiments, iterations)
 }
 

@@ -23,7 +23,7 @@ func TestArtifactRoundTrip(t *testing.T) {
 			uri := map[artifact.Backend]string{artifact.Filesystem: hash[:2] + "/" + hash,
 				artifact.S3: "s3://artifacts/tracker/" + hash[:2] + "/" + hash}[a.setup.backend]
 			a.get("/resource/" + id).is(fmt.Sprintf(`{"id":%q,"experiment_id":%q,"iteration_id":%q,"name":"checkpoints/epoch.pt","description":"d",
-				"backend":%q,"uri":%q,"size_bytes":%d,"content_hash":%q,"content_type":"application/x-torch","created_date":%q,"updated_date":%q}`,
+				"backend":%q,"uri":%q,"size_bytes":%d,"content_hash":%q,"content_type":"application/x-torch","created_by":"default","created_key":null,"created_date":%q,"updated_date":%q}`,
 				id, w["experiment"], w["iteration"], a.setup.backend, uri, n, hash, nowText, nowText))
 			a.wantData(id, content)
 			a.do("DELETE", "/resource/"+id, "").wants(204)

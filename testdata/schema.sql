@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 29;
+PRAGMA user_version = 30;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -63,7 +63,7 @@ CREATE TABLE "artifact_version" (
     size          INTEGER NOT NULL DEFAULT 0,
     files         INTEGER NOT NULL DEFAULT 0,
     created_date  INTEGER NOT NULL,
-    updated_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL, created_by TEXT, created_key TEXT,
     UNIQUE (experiment_id, collection, version)
 ) STRICT;
 
@@ -138,7 +138,7 @@ CREATE TABLE experiment (
     status       TEXT    NOT NULL CHECK (status IN ('IN_PROGRESS', 'STOPPED', 'FINISHED')),
     created_date INTEGER NOT NULL,
     end_date     INTEGER
-, deleted_date INTEGER, deleted_by TEXT, updated_date INTEGER NOT NULL DEFAULT 0, objective TEXT NOT NULL DEFAULT '') STRICT;
+, deleted_date INTEGER, deleted_by TEXT, updated_date INTEGER NOT NULL DEFAULT 0, objective TEXT NOT NULL DEFAULT '', created_by TEXT, created_key TEXT) STRICT;
 
 CREATE INDEX experiment_by_project ON experiment (project_id, created_date, id, deleted_date);
 
@@ -162,13 +162,10 @@ CREATE TABLE experiment_view (
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
     name          TEXT    NOT NULL,
     query         TEXT    NOT NULL,
-    created_by    TEXT    REFERENCES user (id) ON DELETE SET NULL,
     created_date  INTEGER NOT NULL,
-    updated_date  INTEGER NOT NULL, panels TEXT,
+    updated_date  INTEGER NOT NULL, panels TEXT, created_by TEXT, created_key TEXT,
     UNIQUE (experiment_id, name)
 ) STRICT;
-
-CREATE INDEX experiment_view_by_user ON experiment_view (created_by) WHERE created_by IS NOT NULL;
 
 CREATE TABLE idempotency (
     user_id      TEXT    NOT NULL,
@@ -193,7 +190,7 @@ CREATE TABLE iteration (
     error_message TEXT    NOT NULL DEFAULT '',
     created_date  INTEGER NOT NULL,
     end_date      INTEGER,
-    last_seen     INTEGER NOT NULL, deleted_date INTEGER, deleted_by TEXT, stop_requested INTEGER, stop_requested_by TEXT,
+    last_seen     INTEGER NOT NULL, deleted_date INTEGER, deleted_by TEXT, stop_requested INTEGER, stop_requested_by TEXT, created_by TEXT, created_key TEXT,
     CHECK ((status = 'RUNNING') = (end_date IS NULL))
 ) STRICT;
 
@@ -334,7 +331,7 @@ CREATE TABLE model (
     updated_date INTEGER NOT NULL,
     deleted_date INTEGER,
     deleted_by   TEXT
-) STRICT;
+, created_by TEXT, created_key TEXT) STRICT;
 
 CREATE UNIQUE INDEX model_by_name ON model (project_id, name) WHERE deleted_date IS NULL;
 
@@ -362,7 +359,7 @@ CREATE TABLE model_version (
     created_date  INTEGER NOT NULL,
     updated_date  INTEGER NOT NULL,
     deleted_date  INTEGER,
-    deleted_by    TEXT, source TEXT NOT NULL DEFAULT '', location TEXT NOT NULL DEFAULT '', run_id TEXT NOT NULL DEFAULT '', run_link TEXT NOT NULL DEFAULT '', beside INTEGER NOT NULL DEFAULT 0 CHECK (beside IN (0, 1)),
+    deleted_by    TEXT, source TEXT NOT NULL DEFAULT '', location TEXT NOT NULL DEFAULT '', run_id TEXT NOT NULL DEFAULT '', run_link TEXT NOT NULL DEFAULT '', beside INTEGER NOT NULL DEFAULT 0 CHECK (beside IN (0, 1)), created_by TEXT, created_key TEXT,
     UNIQUE (model_id, version)
 ) STRICT;
 
@@ -415,7 +412,7 @@ CREATE TABLE project (
     name         TEXT    NOT NULL,
     description  TEXT    NOT NULL DEFAULT '',
     created_date INTEGER NOT NULL
-, deleted_date INTEGER, deleted_by TEXT) STRICT;
+, deleted_date INTEGER, deleted_by TEXT, created_by TEXT, created_key TEXT) STRICT;
 
 CREATE INDEX project_by_date ON project (created_date, id);
 
@@ -482,16 +479,13 @@ CREATE TABLE report (
     project_id   TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,
     name         TEXT    NOT NULL,
     text         TEXT    NOT NULL,
-    created_by   TEXT    REFERENCES user (id) ON DELETE SET NULL,
     created_date INTEGER NOT NULL,
     updated_date INTEGER NOT NULL,
     deleted_date INTEGER,
     deleted_by   TEXT
-) STRICT;
+, created_by TEXT, created_key TEXT) STRICT;
 
 CREATE INDEX report_by_project ON report (project_id, created_date, id, deleted_date);
-
-CREATE INDEX report_by_user ON report (created_by) WHERE created_by IS NOT NULL;
 
 CREATE INDEX report_deleted ON report (deleted_date) WHERE deleted_date IS NOT NULL;
 
@@ -506,7 +500,7 @@ CREATE TABLE resource (
     content_type  TEXT    NOT NULL,
     created_date  INTEGER NOT NULL,
     updated_date  INTEGER NOT NULL
-, deleted_date INTEGER, deleted_by TEXT) STRICT;
+, deleted_date INTEGER, deleted_by TEXT, created_by TEXT, created_key TEXT) STRICT;
 
 CREATE INDEX resource_by_blob ON resource (blob_id);
 

@@ -27,7 +27,7 @@ type importView struct {
 
 // exportProject responds with an archive of a project.
 func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	p, err := s.DB.Projects.Project(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	p, err := s.DB.Projects.Project(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain
 // exportExperiment responds with an archive of an experiment. If the query contains a filter,
 // the archive contains only matching runs.
 func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	e, err := s.DB.Projects.Experiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	e, err := s.DB.Projects.Experiment(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.U
 		f.Close()
 		os.Remove(f.Name())
 	}()
-	if err := s.DB.Archive.Export(r.Context(), domain.Actor{UserID: user.ID}, q, archive.Options{Report: true}, f); err != nil {
+	if err := s.DB.Archive.Export(r.Context(), user.Actor(), q, archive.Options{Report: true}, f); err != nil {
 		return err
 	}
 	size, err := f.Seek(0, io.SeekCurrent)
@@ -140,7 +140,7 @@ func (s *site) receiveArchive(r *http.Request, user domain.User) (v importView, 
 		}
 		v.Name = plain.Readable(part.FileName())
 		body := &watched{r: part}
-		v.Result, err = s.DB.Archive.Receive(r.Context(), domain.Actor{UserID: user.ID}, body, archive.ImportOptions{})
+		v.Result, err = s.DB.Archive.Receive(r.Context(), user.Actor(), body, archive.ImportOptions{})
 		if body.failed {
 			err = errBrokenUpload
 		}

@@ -272,7 +272,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 	}
 	// Do not hold a database snapshot while reading the bytes: they might come from a slow object
 	// store.
-	if v.Preview, err = preview.Read(r.Context(), s.DB, domain.Actor{UserID: user.ID}, a); err != nil {
+	if v.Preview, err = preview.Read(r.Context(), s.DB, user.Actor(), a); err != nil {
 		// Without a preview, the user can still use the page and delete the artifact.
 		web.InfoOf(r).Err = err
 		v.Preview = preview.Preview{Kind: preview.Text, Note: "The preview failed. " + web.AsError(err).Message}
@@ -331,7 +331,7 @@ func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) e
 // artifactData responds with the bytes of an artifact. Its content type prevents browsers from
 // running scripts.
 func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	a, data, err := s.DB.Files.OpenArtifact(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
 	}
@@ -348,7 +348,7 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.
 // deleteArtifact deletes an artifact. If a model version uses the artifact, deleteArtifact
 // shows an error.
 func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
+	ctx, actor, id := r.Context(), user.Actor(), idOf(r)
 	a, err := s.DB.Files.Artifact(ctx, actor, id)
 	if err == nil {
 		err = s.DB.Files.DeleteArtifact(ctx, actor, id)
@@ -370,7 +370,7 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domai
 // register creates a model version from an artifact. If the user chose no model, register
 // creates a model first.
 func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	a, err := s.DB.Files.Artifact(ctx, actor, idOf(r))
 	if err != nil {
 		return err

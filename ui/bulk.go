@@ -107,7 +107,7 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.Use
 			v.Wrong, v.Field = "Nothing was deleted. To delete the runs, type their number, "+strconv.Itoa(v.N)+".", "sure"
 		})
 	}
-	done, left, err := s.doAll(r.Context(), domain.Actor{UserID: user.ID}, ids, do, tag, status)
+	done, left, err := s.doAll(r.Context(), user.Actor(), ids, do, tag, status)
 	if e := formError(err); e != nil && done == 0 {
 		return again(http.StatusUnprocessableEntity, func(v *bulkView) {
 			v.Wrong, v.Field = e.Message, map[string]string{"delete": "sure", "status": "status"}[do]

@@ -237,7 +237,7 @@ func (s *site) delete(w http.ResponseWriter, r *http.Request, user domain.User) 
 	if err != nil {
 		return err
 	}
-	err = s.DB.Runs.DeleteIterations(r.Context(), domain.Actor{UserID: user.ID}, v.ids())
+	err = s.DB.Runs.DeleteIterations(r.Context(), user.Actor(), v.ids())
 	if e := formError(err); e != nil {
 		return s.showDeletion(w, r, user, web.StatusOf(e.Code), fields, "Nothing was deleted. "+e.Message)
 	}
@@ -284,7 +284,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) 
 	if err != nil {
 		return err
 	}
-	actor, ctx := domain.Actor{UserID: user.ID}, r.Context()
+	actor, ctx := user.Actor(), r.Context()
 	tag, status := strings.TrimSpace(plain.Readable(fields.Get("tag"))), fields.Get("status")
 	switch fields.Get("do") {
 	case "add":

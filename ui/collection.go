@@ -307,7 +307,7 @@ func (s *site) saveCollection(w http.ResponseWriter, r *http.Request, user domai
 		p = collections.Patch{Aliases: listed(typed.Aliases), Tags: listed(typed.Tags)}
 	}
 	if err == nil {
-		_, err = s.DB.Collections.UpdateVersion(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), p)
+		_, err = s.DB.Collections.UpdateVersion(r.Context(), user.Actor(), idOf(r), p)
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showCollection(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
@@ -328,7 +328,7 @@ func listed(text string) []string {
 
 // deleteCollection deletes a version with its aliases.
 func (s *site) deleteCollection(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	a, err := s.DB.Collections.DeleteVersion(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), true)
+	a, err := s.DB.Collections.DeleteVersion(r.Context(), user.Actor(), idOf(r), true)
 	if e := formError(err); e != nil {
 		return s.showCollection(w, r, user, web.StatusOf(e.Code), collectionForm{Wrong: e})
 	}

@@ -183,7 +183,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user domain.Us
 		return err
 	})
 	if err == nil && v.Difference != nil {
-		err = s.addSources(r.Context(), domain.Actor{UserID: user.ID}, v.Difference.Code)
+		err = s.addSources(r.Context(), user.Actor(), v.Difference.Code)
 	}
 	if err != nil {
 		return err

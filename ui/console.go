@@ -88,7 +88,7 @@ func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 
 // consoleText responds with the whole console of a run as plain text.
 func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	ctx, actor, from := r.Context(), domain.Actor{UserID: user.ID}, int64(0)
+	ctx, actor, from := r.Context(), user.Actor(), int64(0)
 	out := bufio.NewWriterSize(w, 64<<10)
 	for {
 		c, err := s.DB.Runs.Console(ctx, actor, idOf(r), console.Query{From: &from, Limit: domain.MaxLimit})

@@ -22,7 +22,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 	if r.URL.Query().Get("group") != "" {
 		return s.runsTable(w, r, user, csvTable)
 	}
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	e, err := s.DB.Projects.Experiment(ctx, actor, idOf(r))
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User)
 		for _, c := range columns {
 			head = append(head, table.Harmless(string(c.Kind)+"."+c.Name))
 		}
-		return out.Write(append(head, "created", "duration", "tags", "id"))
+		return out.Write(append(head, "created", "duration", "tags", "id", "created_by"))
 	}
 	err = s.DB.Runs.WalkIterations(ctx, actor, e.ID, q, func(part []runs.Iteration) error {
 		if !begun {
@@ -95,6 +95,10 @@ func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
 		}
 		row = append(row, text)
 	}
+	name := ""
+	if i.CreatedBy != nil {
+		name = *i.CreatedBy
+	}
 	return append(row, i.CreatedDate.String(), strconv.FormatFloat(lasted(i).Seconds(), 'f', -1, 64),
-		table.Harmless(strings.Join(i.Tags, ", ")), i.ID)
+		table.Harmless(strings.Join(i.Tags, ", ")), i.ID, table.Harmless(name))
 }

@@ -45,7 +45,7 @@ func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler
 		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
 			try := r.WithContext(ctx)
 			try.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body.Bytes()), rest))
-			v, err = next(try, domain.Actor{UserID: user.ID})
+			v, err = next(try, user.Actor())
 			return err
 		})
 		if err != nil {

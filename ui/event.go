@@ -86,7 +86,7 @@ func (s *site) follow(r *http.Request, kind, id string,
 		Allow: func(ctx context.Context) error {
 			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // the user might have signed out
 			if err == nil {
-				_, err = changes(ctx, domain.Actor{UserID: user.ID}, id, "")
+				_, err = changes(ctx, user.Actor(), id, "")
 			}
 			return err
 		},

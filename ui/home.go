@@ -287,7 +287,7 @@ func (s *site) markSeen(w http.ResponseWriter, r *http.Request, user domain.User
 	if err != nil {
 		return domain.Invalid("until", "The form lacks the time of its page. Reload the page.")
 	}
-	if err := s.DB.Users.MarkSeen(r.Context(), domain.Actor{UserID: user.ID}, scalar.Time(until)); err != nil {
+	if err := s.DB.Users.MarkSeen(r.Context(), user.Actor(), scalar.Time(until)); err != nil {
 		return err
 	}
 	s.redirect(w, r, "/")

@@ -82,7 +82,7 @@ func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
 // replace the page with the Analyse tab of the experiment.
 func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	var f frame
-	v, found, err := s.estimate(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), r.URL.Query(), false, func(db *store.View, e projects.Experiment, p projects.Project) (err error) {
+	v, found, err := s.estimate(r.Context(), user.Actor(), idOf(r), r.URL.Query(), false, func(db *store.View, e projects.Experiment, p projects.Project) (err error) {
 		if f, err = s.inside(db, "Importance", user, place{projectID: e.ProjectID, experimentID: e.ID}); err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type iterationView struct {
 	ExperimentID  string
 	Running       bool      // whether the run has not ended; true for lost runs
 	Pace          *paceView // nil if nothing is known, and for a run that is not running
+	Key           string    // name of the API key with which the run was created, or ""
 	Ended         *moment
 	Seen          moment
 	StopAsked     *moment // time of the stop request, nil for none
@@ -198,7 +199,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 	if err != nil {
 		return err
 	}
-	if v.Plots, err = s.tablePlots(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), plots); err != nil {
+	if v.Plots, err = s.tablePlots(r.Context(), user.Actor(), idOf(r), plots); err != nil {
 		return err
 	}
 	if v.NotesHTML, err = preview.ProseOf(r.Context(), v.Notes); err != nil {
@@ -211,6 +212,9 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 func (s *site) fillStop(db *store.View, i runs.Iteration, v *iterationView) error {
 	if i.StopRequested != nil {
 		v.StopAsked = new(s.moment(*i.StopRequested))
+	}
+	if i.CreatedKey != nil {
+		v.Key = *i.CreatedKey
 	}
 	if i.StopRequestedBy != nil {
 		v.StopBy = *i.StopRequestedBy
@@ -417,7 +421,7 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain
 	}
 	typed := editForm{basis: basisOf(fields), Part: "edit", Name: plain.Readable(fields.Get("name")), Notes: text(fields, "notes"),
 		Status: string(domain.Killed)}
-	err = s.DB.Runs.UpdateIteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), runs.IterationPatch{
+	err = s.DB.Runs.UpdateIteration(r.Context(), user.Actor(), idOf(r), runs.IterationPatch{
 		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
 	return s.answerForm(w, r, user, err, typed)
 }
@@ -432,7 +436,7 @@ func (s *site) stopIteration(w http.ResponseWriter, r *http.Request, user domain
 	if _, err := form(r); err != nil {
 		return err
 	}
-	err := s.DB.Runs.RequestStop(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	err := s.DB.Runs.RequestStop(r.Context(), user.Actor(), idOf(r))
 	return s.answerForm(w, r, user, err, editForm{Part: "stop", Status: string(domain.Killed)})
 }
 
@@ -447,7 +451,7 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.
 	if typed.Error != "" {
 		patch.ErrorMessage = &typed.Error
 	}
-	err = s.DB.Runs.UpdateIteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), patch)
+	err = s.DB.Runs.UpdateIteration(r.Context(), user.Actor(), idOf(r), patch)
 	return s.answerForm(w, r, user, err, typed)
 }
 
@@ -464,7 +468,7 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.Us
 	}
 	typed.Wrong = e
 	if typed.Part != "edit" { // the edit form was not submitted and shows the stored values
-		i, err := s.DB.Runs.Iteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+		i, err := s.DB.Runs.Iteration(r.Context(), user.Actor(), idOf(r))
 		if err != nil {
 			return err
 		}
@@ -479,7 +483,7 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user domain.
 	if err != nil {
 		return err
 	}
-	ctx, actor, typed := r.Context(), domain.Actor{UserID: user.ID}, editForm{Part: "tag", Status: string(domain.Killed)}
+	ctx, actor, typed := r.Context(), user.Actor(), editForm{Part: "tag", Status: string(domain.Killed)}
 	if fields.Has("remove") {
 		err = s.DB.Runs.DeleteTag(ctx, actor, runs.IterationTag, idOf(r), fields.Get("remove"))
 	} else {

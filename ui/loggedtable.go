@@ -289,7 +289,7 @@ func (s *site) loggedTable(w http.ResponseWriter, r *http.Request, user domain.U
 		return err
 	}
 	query := r.URL.Query()
-	t, err := s.readTable(r.Context(), domain.Actor{UserID: user.ID}, a, query)
+	t, err := s.readTable(r.Context(), user.Actor(), a, query)
 	if err != nil {
 		return err
 	}
@@ -585,7 +585,7 @@ func (s *site) tableParquet(w http.ResponseWriter, r *http.Request, user domain.
 }
 
 func (s *site) tableFile(w http.ResponseWriter, r *http.Request, user domain.User, ending, contentType string, write func(shownTable, io.Writer) error) error {
-	actor := domain.Actor{UserID: user.ID}
+	actor := user.Actor()
 	a, err := s.DB.Files.Artifact(r.Context(), actor, idOf(r))
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ const vegaPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'
 
 // artifactFrame responds with a logged HTML page or chart for a frame.
 func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	a, data, err := s.DB.Files.OpenArtifact(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
 	}

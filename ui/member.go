@@ -92,7 +92,7 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user domain.U
 
 // changeMember adds a member, changes a member's permissions, or removes a member.
 func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	typed := memberForm{ID: fields.Get("permission"), Username: plain.Readable(fields.Get("username")),
 		Rights: users.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
 			Update: checked(fields, "update"), Delete: checked(fields, "delete")}}

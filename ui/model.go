@@ -126,7 +126,7 @@ func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 // createModel creates a model in a project.
 func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedRecord(fields)
-	made, err := s.DB.Models.CreateModel(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), registry.NewModel{Name: typed.Name, Description: typed.Description})
+	made, err := s.DB.Models.CreateModel(r.Context(), user.Actor(), idOf(r), registry.NewModel{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModels(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
@@ -287,7 +287,7 @@ func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, 
 // saveModel changes the name and description of a model.
 func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	id, typed := idOf(r), typedRecord(fields)
-	err = s.DB.Models.UpdateModel(r.Context(), domain.Actor{UserID: user.ID}, id, registry.ModelPatch{
+	err = s.DB.Models.UpdateModel(r.Context(), user.Actor(), id, registry.ModelPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModel(w, r, user, web.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
@@ -297,7 +297,7 @@ func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.Use
 
 // deleteModel deletes a model and its versions.
 func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	m, err := s.DB.Models.Model(ctx, actor, idOf(r))
 	if err == nil {
 		err = s.DB.Models.DeleteModel(ctx, actor, m.ID)
@@ -308,7 +308,7 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.U
 // setStage moves a version to another stage. After the redirect, the model's page shows which
 // version was archived.
 func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
+	ctx, actor, id := r.Context(), user.Actor(), idOf(r)
 	stage := registry.Stage(fields.Get("stage"))
 	promotion, err := s.DB.Models.SetStage(ctx, actor, id, stage)
 	if err != nil {
@@ -349,7 +349,7 @@ func stageDone(query url.Values) string {
 
 // saveVersion changes the description of a version or deletes the version.
 func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	v, err := s.DB.Models.ModelVersion(ctx, actor, idOf(r))
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (s *site) redirectUnless(err error, w http.ResponseWriter, r *http.Request,
 // view runs fn on a snapshot of the data that the user can read. If memory runs short, view stops
 // fn and calls it again later, so fn must be repeatable.
 func (s *site) view(r *http.Request, user domain.User, fn func(*store.View) error) error {
-	actor := domain.Actor{UserID: user.ID}
+	actor := user.Actor()
 	return withBudget(r.Context(), func(ctx context.Context) error { return s.DB.View(ctx, actor, fn) })
 }
 

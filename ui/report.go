@@ -99,7 +99,7 @@ func typedReport(fields url.Values) reportForm {
 
 func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedReport(fields)
-	made, err := s.DB.Projects.CreateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.NewReport{Name: typed.Name, Text: typed.Text})
+	made, err := s.DB.Projects.CreateReport(r.Context(), user.Actor(), idOf(r), projects.NewReport{Name: typed.Name, Text: typed.Text})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showReports(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
@@ -206,13 +206,13 @@ func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Rep
 		v.By = *of.CreatedBy
 	}
 	return withBudget(ctx, func(ctx context.Context) (err error) {
-		builder := report.Builder{DB: s.DB, Actor: domain.Actor{UserID: user.ID}, ProjectID: of.ProjectID, Offline: v.Offline,
+		builder := report.Builder{DB: s.DB, Actor: user.Actor(), ProjectID: of.ProjectID, Offline: v.Offline,
 			Runs: s.reportRuns, Columns: s.defaultColumns, Explain: blockError,
 			Importance: func(ctx context.Context, experimentID, metric, aim, filter string) ([]report.Share, string, string, error) {
-				return s.shares(ctx, domain.Actor{UserID: user.ID}, experimentID, url.Values{"metric": {metric}, "goal": {aim}, "filter": {filter}})
+				return s.shares(ctx, user.Actor(), experimentID, url.Values{"metric": {metric}, "goal": {aim}, "filter": {filter}})
 			},
 			Difference: func(ctx context.Context, experimentID string, a, b []string) (report.Difference, error) {
-				return s.reportDifference(ctx, domain.Actor{UserID: user.ID}, experimentID, a, b)
+				return s.reportDifference(ctx, user.Actor(), experimentID, a, b)
 			},
 			Picture: func(id string) string { return s.BasePath + "/artifact/" + id + "/data" },
 			Drawing: func(fingerprint string) string { return s.BasePath + "/report/" + of.ID + "/picture/" + fingerprint }}
@@ -246,7 +246,7 @@ func blockError(err error) (text string, ok bool) {
 
 func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedReport(fields)
-	err = s.DB.Projects.UpdateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.ReportPatch{
+	err = s.DB.Projects.UpdateReport(r.Context(), user.Actor(), idOf(r), projects.ReportPatch{
 		Name: changed(fields, "name", typed.Name), Text: changed(fields, "text", typed.Text), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showReport(w, r, user, web.StatusOf(typed.Wrong.Code), reportView{Form: typed})
@@ -262,7 +262,7 @@ func (s *site) editBlock(w http.ResponseWriter, r *http.Request, user domain.Use
 	e.Block, _ = strconv.Atoi(fields.Get("block"))
 	e.To, _ = strconv.Atoi(fields.Get("to"))
 	at := 0
-	_, err := s.changeReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), func(text string) (next string, err error) {
+	_, err := s.changeReport(r.Context(), user.Actor(), idOf(r), func(text string) (next string, err error) {
 		next, at, err = e.Apply(text)
 		return next, err
 	})
@@ -281,7 +281,7 @@ func (s *site) editBlock(w http.ResponseWriter, r *http.Request, user domain.Use
 }
 
 func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	of, err := s.DB.Projects.Report(ctx, actor, idOf(r))
 	if err == nil {
 		err = s.DB.Projects.DeleteReport(ctx, actor, of.ID)
@@ -292,7 +292,7 @@ func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.
 // reportPicture responds with an SVG image in the text of a report. The address contains a
 // fingerprint of the image, so browsers can cache it.
 func (s *site) reportPicture(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	of, err := s.DB.Projects.Report(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	of, err := s.DB.Projects.Report(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (s *site) reportPicture(w http.ResponseWriter, r *http.Request, user domain
 
 // exportReport responds with a report as a single HTML file.
 func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	of, err := s.DB.Projects.Report(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
+	of, err := s.DB.Projects.Report(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
 	}

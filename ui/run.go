@@ -28,6 +28,7 @@ type run struct {
 	Created scalar.Value                  `json:"created"`
 	Seconds scalar.Value                  `json:"seconds"` // duration until the end or, without an end, until last seen
 	Tags    []string                      `json:"tags"`
+	By      *string                       `json:"by,omitempty"` // user name of the creator; nil if unknown
 	Parent  *string                       `json:"parent"`
 	Below   int                           `json:"below"` // number of matching runs that are nested under the run
 	Params  map[string]string             `json:"params"`
@@ -72,6 +73,7 @@ func (s *site) run(i runs.Iteration) run {
 		Created: scalar.Value(i.CreatedDate),
 		Seconds: scalar.Value(lasted(i).Seconds()),
 		Tags:    i.Tags,
+		By:      i.CreatedBy,
 		Parent:  i.ParentIterationID,
 		Below:   i.Children,
 		Params:  short(i.Params),

@@ -76,7 +76,7 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 
 // saveProject changes or deletes a project.
 func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
+	ctx, actor, id := r.Context(), user.Actor(), idOf(r)
 	if fields.Get("do") == "delete" {
 		err = s.DB.Projects.DeleteProject(ctx, actor, id)
 		if e := formError(err); e != nil {
@@ -167,7 +167,7 @@ func (v *settingsView) fillObjectives(db *store.View, e projects.Experiment) err
 
 // saveExperiment changes or deletes an experiment.
 func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
+	ctx, actor, id := r.Context(), user.Actor(), idOf(r)
 	if fields.Get("do") == "delete" {
 		e, err := s.DB.Projects.Experiment(ctx, actor, id)
 		if err == nil {
@@ -194,7 +194,7 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domai
 // createProject creates a project from the form on the home page.
 func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedRecord(fields)
-	made, err := s.DB.Projects.CreateProject(r.Context(), domain.Actor{UserID: user.ID}, domain.NewProject{Name: typed.Name, Description: typed.Description})
+	made, err := s.DB.Projects.CreateProject(r.Context(), user.Actor(), domain.NewProject{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProjects(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
@@ -204,7 +204,7 @@ func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain
 // createExperiment creates an experiment from the form on its project's page.
 func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	typed := typedRecord(fields)
-	made, err := s.DB.Projects.CreateExperiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r),
+	made, err := s.DB.Projects.CreateExperiment(r.Context(), user.Actor(), idOf(r),
 		projects.NewExperiment{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProject(w, r, user, web.StatusOf(typed.Wrong.Code), typed)

@@ -206,6 +206,6 @@ func numbers(all []int) string {
 // changeSweep sets the state of a sweep.
 func (s *site) changeSweep(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	state := fields.Get("state")
-	_, err = s.DB.Wandb.SaveSweep(r.Context(), domain.Actor{UserID: user.ID}, wandb.SweepChange{ID: idOf(r), State: &state})
+	_, err = s.DB.Wandb.SaveSweep(r.Context(), user.Actor(), wandb.SweepChange{ID: idOf(r), State: &state})
 	return s.redirectUnless(err, w, r, "/sweep/"+idOf(r))
 }

@@ -112,7 +112,7 @@ func (r trashRow) held() string {
 
 // changeTrash restores records, purges a record, or empties the trash.
 func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor, ids := r.Context(), domain.Actor{UserID: user.ID}, fields["id"]
+	ctx, actor, ids := r.Context(), user.Actor(), fields["id"]
 	if fields.Get("do") == "empty" {
 		return s.emptyTrash(w, r, user, fields.Get("until"))
 	}
@@ -161,7 +161,7 @@ func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.Us
 		return errBrokenForm
 	}
 	age := max(0, s.Now().Sub(time.UnixMilli(ms)))
-	err = s.DB.Trash.Empty(r.Context(), domain.Actor{UserID: user.ID}, age, func(trash.Purged) {})
+	err = s.DB.Trash.Empty(r.Context(), user.Actor(), age, func(trash.Purged) {})
 	if e := formError(err); e != nil {
 		return s.showTrash(w, r, user, web.StatusOf(e.Code), "Some items were not deleted. "+e.Message)
 	}

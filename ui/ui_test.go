@@ -140,7 +140,7 @@ func (s *site) actor(username string) domain.Actor {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return domain.Actor{UserID: u.ID}
+	return u.Actor()
 }
 
 // project creates a project with some experiments, and iterations in each.

@@ -73,7 +73,7 @@ func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 // receive creates artifacts from the files in a form. If the form has a field with the run's
 // ID, this field must come before the files.
 func (s *site) receive(r *http.Request, user domain.User) (made []string, iteration string, err error) {
-	actor, experiment := domain.Actor{UserID: user.ID}, idOf(r)
+	actor, experiment := user.Actor(), idOf(r)
 	if err := s.DB.Files.AllowUpload(r.Context(), actor, experiment); err != nil {
 		return nil, "", err
 	}

@@ -143,7 +143,7 @@ func formError(err error) *domain.Error {
 // saveAccount changes the names in the user's own account.
 func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	v := accountView{basis: basisOf(fields), User: user, Own: true, Form: "names", Typed: typedUser(fields)}
-	err = s.DB.Users.UpdateUser(r.Context(), domain.Actor{UserID: user.ID}, user.ID, v.patch(fields))
+	err = s.DB.Users.UpdateUser(r.Context(), user.Actor(), user.ID, v.patch(fields))
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 	}
@@ -168,7 +168,7 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 		err = domain.Invalid("again", "The new passwords differ.")
 	}
 	if err == nil {
-		err = s.DB.Users.UpdateUser(ctx, domain.Actor{UserID: user.ID}, user.ID, users.UserPatch{Password: new(fields.Get("password"))})
+		err = s.DB.Users.UpdateUser(ctx, user.Actor(), user.ID, users.UserPatch{Password: new(fields.Get("password"))})
 	}
 	if e := formError(err); e != nil {
 		web.RetryAfter(w, e)
@@ -182,7 +182,7 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 // saveKey creates an API key for the user's own account and shows the key, or revokes an API
 // key.
 func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), user.Actor()
 	if fields.Get("do") == "revoke" {
 		if err := s.DB.Users.DeleteAPIKey(ctx, actor, user.ID, fields.Get("id")); err != nil {
 			return err
@@ -215,7 +215,7 @@ func typedUser(fields url.Values) users.NewUser {
 // saveUser changes the names, rights or password of an account, or deletes the account. Only
 // admins can change other accounts.
 func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
-	id, ctx, actor := idOf(r), r.Context(), domain.Actor{UserID: user.ID}
+	id, ctx, actor := idOf(r), r.Context(), user.Actor()
 	v := accountView{basis: basisOf(fields), Form: "names", Typed: typedUser(fields)}
 	next := "/user/" + id + "?saved=names"
 	switch fields.Get("do") {
@@ -266,7 +266,7 @@ func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user domain.Use
 func (s *site) createUser(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	n := typedUser(fields)
 	n.Password = fields.Get("password")
-	created, err := s.DB.Users.CreateUser(r.Context(), domain.Actor{UserID: user.ID}, n)
+	created, err := s.DB.Users.CreateUser(r.Context(), user.Actor(), n)
 	if e := formError(err); e != nil {
 		n.Password = ""
 		return s.showUsers(w, r, user, web.StatusOf(e.Code), usersView{Typed: n, Wrong: e})

@@ -22,7 +22,7 @@ func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user domain.Use
 		names[key] = name
 	}
 	target := ""
-	err := s.DB.View(r.Context(), domain.Actor{UserID: user.ID}, func(v *store.View) error {
+	err := s.DB.View(r.Context(), user.Actor(), func(v *store.View) error {
 		if run := names["run"]; run != "" {
 			id, err := v.Wandb.Iteration(names["project"], run)
 			if err == nil {

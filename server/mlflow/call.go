@@ -84,7 +84,7 @@ func (c *call) prepare() error {
 	if err != nil {
 		return err
 	}
-	c.actor = domain.Actor{UserID: u.ID}
+	c.actor = u.Actor()
 	web.InfoOf(c.r).User = u.Username
 	c.project, _ = c.ctx.Value(projectKey{}).(string)
 	if c.project == "" {

@@ -145,6 +145,9 @@ func runOf(r *runs.IterationRecord, location string) run {
 	if r.ParentIterationID != nil {
 		parent = compact(*r.ParentIterationID)
 	}
+	if r.CreatedBy != nil {
+		out.Info.UserID = *r.CreatedBy
+	}
 	for _, p := range r.Properties {
 		if p.Key == tagUser {
 			out.Info.UserID = p.Value

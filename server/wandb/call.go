@@ -61,7 +61,7 @@ func (c *call) prepare(rt route) (err error) {
 	if err != nil {
 		return err
 	}
-	c.actor = domain.Actor{UserID: c.user.ID}
+	c.actor = c.user.Actor()
 	web.InfoOf(c.r).User = c.user.Username
 	return nil
 }

@@ -69,6 +69,16 @@ func stateOf(r *wandb.Record, now time.Time) string {
 	return "running"
 }
 
+// creatorOf returns the user who created a run. If the creator is unknown, it returns the caller,
+// because clients require a user.
+func (c *call) creatorOf(r *wandb.Record) object {
+	name, username := fullName(c.user), c.user.Username
+	if r.CreatedBy != nil && *r.CreatedBy != username {
+		name, username = *r.CreatedBy, *r.CreatedBy
+	}
+	return object{"__typename": "User", "name": name, "username": username}
+}
+
 // runObject returns a run with all fields that clients query.
 func (c *call) runObject(entity, project string, r *wandb.Record) object {
 	if entity == "" {
@@ -80,7 +90,7 @@ func (c *call) runObject(entity, project string, r *wandb.Record) object {
 		"group": orNull(r.Group), "groupName": orNull(r.Group), "jobType": orNull(r.JobType), "tags": tagsOf(r), "sweepName": orNull(r.Sweep),
 		"createdAt": isoTime(r.CreatedDate), "heartbeatAt": isoTime(r.LastSeen), "updatedAt": isoTime(r.LastSeen),
 		"host": orNull(r.Host), "jobProgram": orNull(r.Program), "commit": nil, "readOnly": false, "stopped": r.Status != domain.Running && !r.Complete || r.StopRequested != nil,
-		"user":      object{"__typename": "User", "name": fullName(c.user), "username": c.user.Username},
+		"user":      c.creatorOf(r),
 		"projectId": number(project), "historyLineCount": r.HistoryLines, "eventsLineCount": r.EventLines, "logLineCount": r.LogLines,
 		"project":        object{"__typename": "Project", "id": project, "internalId": number(project), "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
 		"runInfo":        object{"program": orNull(r.Program), "host": orNull(r.Host)},

@@ -30,8 +30,9 @@ type Version struct {
 	State        State          `json:"state" db:"state"`
 	Size         int64          `json:"size_bytes" db:"size"` // total size of the files in bytes
 	Files        int64          `json:"files" db:"files"`     // number of files
-	CreatedDate  scalar.Time    `json:"created_date" db:"created_date"`
-	UpdatedDate  scalar.Time    `json:"updated_date" db:"updated_date"`
+	domain.Creator
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
 }
 
 // TextBytes returns the length of the long fields in bytes.
@@ -75,6 +76,8 @@ const (
 	artifact_version.size,
 	artifact_version.files,
 	artifact_version.created_date,
+	artifact_version.created_by,
+	artifact_version.created_key,
 	artifact_version.updated_date,
 	(SELECT json_group_array(alias ORDER BY alias) FROM artifact_alias WHERE artifact_num = artifact_version.num) AS aliases,
 	(SELECT json_group_array(tag ORDER BY tag) FROM artifact_tag WHERE artifact_num = artifact_version.num) AS tags

@@ -91,11 +91,13 @@ func (db *DB) CreateVersion(ctx context.Context, actor domain.Actor, n NewVersio
 		}
 		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO artifact_version
-			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date)
+			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date,
+				created_by, created_key)
 			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM artifact_version WHERE experiment_id = ? AND collection = ?),
-				?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				?, ?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
 			id, it.ExperimentID, it.Num, n.Collection, it.ExperimentID, n.Collection,
-			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, Pending, tx.Now, tx.Now)
+			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, Pending, tx.Now, tx.Now,
+			tx.Actor.CreatorID(), tx.Actor.Key)
 		if err == nil {
 			a, err = versionByID(tx, id)
 		}

@@ -10,12 +10,37 @@ import (
 // Actor is the user who calls a method.
 type Actor struct {
 	UserID string
+	Key    string // name of the API key that the user authenticated with, or ""
+	// Anonymous is set if sign-in is off. The rights are then those of UserID, but records do not
+	// name UserID as their creator.
+	Anonymous bool
+
 	system bool
 }
 
 // System is the actor of the command line. System has all rights, because a command line user
 // can write the database file anyway.
 var System = Actor{system: true}
+
+// Creator identifies the account that created a record. It holds names, so that it remains when
+// the account or the API key is deleted. Both names are nil if the creator is unknown.
+type Creator struct {
+	CreatedBy  *string `json:"created_by" db:"created_by"`   // user name
+	CreatedKey *string `json:"created_key" db:"created_key"` // name of the API key; nil if none was used
+}
+
+// CreatorValues is the SQL for the columns created_by and created_key of a new record. Its two
+// parameters are CreatorID and Key of the actor.
+const CreatorValues = `(SELECT username FROM user WHERE id = ?), nullif(?, '')`
+
+// CreatorID returns the id of the account that new records name as their creator. It returns "" if
+// they name no account.
+func (a Actor) CreatorID() string {
+	if a.Anonymous {
+		return ""
+	}
+	return a.UserID
+}
 
 // IsSystem reports whether a is System.
 func (a Actor) IsSystem() bool { return a.system }
@@ -30,7 +55,13 @@ type User struct {
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	// PasswordChanged is the time of the last password change, or 0 if there was none.
 	PasswordChanged scalar.Time `json:"-" db:"password_changed"`
+
+	Key       string `json:"-" db:"key"` // name of the API key that the user authenticated with, or ""
+	Anonymous bool   `json:"-" db:"-"`   // set if sign-in is off
 }
+
+// Actor returns the user as an actor.
+func (u User) Actor() Actor { return Actor{UserID: u.ID, Key: u.Key, Anonymous: u.Anonymous} }
 
 // UserColumns lists the columns that are scanned into a User.
 const UserColumns = `

@@ -43,8 +43,9 @@ func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
 		return Created{}, err
 	}
 	id := NewID()
-	_, err = tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, ?, ?)`,
-		id, n.Name, n.Description, tx.Now)
+	_, err = tx.Exec(`INSERT INTO project (id, name, description, created_date, created_by, created_key)
+		VALUES (?, ?, ?, ?, `+CreatorValues+`)`,
+		id, n.Name, n.Description, tx.Now, actor.CreatorID(), actor.Key)
 	if err == nil && u.ID != "" {
 		_, err = tx.InsertPermission(Permission{UserID: u.ID, ProjectID: id,
 			Create: true, Read: true, Update: true, Delete: true})

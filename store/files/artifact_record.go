@@ -30,8 +30,9 @@ type Artifact struct {
 	SizeBytes    int64            `json:"size_bytes" db:"size_bytes"`
 	ContentHash  string           `json:"content_hash" db:"content_hash"` // SHA-256 in lowercase hex
 	ContentType  string           `json:"content_type" db:"content_type"`
-	CreatedDate  scalar.Time      `json:"created_date" db:"created_date"`
-	UpdatedDate  scalar.Time      `json:"updated_date" db:"updated_date"`
+	domain.Creator
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
 }
 
 func (r Artifact) TextBytes() int { return len(r.Description) }
@@ -60,6 +61,8 @@ const artifactColumns = `
 	blob.hash AS content_hash,
 	resource.content_type,
 	resource.created_date,
+	resource.created_by,
+	resource.created_key,
 	resource.updated_date`
 
 // Artifacts returns the artifacts of an experiment, oldest first. It requires the right to

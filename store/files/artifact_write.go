@@ -62,9 +62,10 @@ func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n Ne
 		created = *n.CreatedDate
 	}
 	_, err = tx.Exec(`INSERT INTO resource
-		(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, experimentID, iteration, blobID, n.Name, n.Description, n.ContentType, created, tx.Now)
+		(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date,
+			created_by, created_key)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+		id, experimentID, iteration, blobID, n.Name, n.Description, n.ContentType, created, tx.Now, actor.CreatorID(), actor.Key)
 	return domain.Created{ID: id}, err
 }
 

@@ -30,6 +30,7 @@ const (
 	DatasetContext
 	AnyText // matches the name, the notes, a tag or a parameter value
 	Summary // text, boolean or list in the summary of the iteration
+	CreatedBy
 )
 
 // Type is the type of a field's values.
@@ -68,6 +69,7 @@ var fields = []struct {
 	{"param", Param}, {"property", Property}, {"metric", Metric}, {"summary", Summary},
 	{"tag", Tag}, {"name", Name}, {"status", Status}, {"created", Created}, {"ended", Ended},
 	{"last_seen", LastSeen}, {"duration", Duration}, {"id", ID},
+	{"created_by", CreatedBy},
 }
 
 // fieldOf returns the field for the given word, ignoring case.

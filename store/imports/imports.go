@@ -334,8 +334,9 @@ func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 		return "", err
 	}
 	insert := func(id string) error {
-		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date) VALUES (?, ?, ?, '', ?, ?)`,
-			id, projectID, r.Experiment, domain.InProgress, tx.Now)
+		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date, created_by, created_key)
+			VALUES (?, ?, ?, '', ?, ?, `+domain.CreatorValues+`)`,
+			id, projectID, r.Experiment, domain.InProgress, tx.Now, tx.Actor.CreatorID(), tx.Actor.Key)
 		return err
 	}
 	if r.ExperimentDeleted {
@@ -357,7 +358,8 @@ func importedProject(tx *domain.Tx, name string) (string, error) {
 		return "", err
 	}
 	projectID, err := tx.FirstOr("project", transfer.ID("project", name).String(), func(id string) error {
-		_, err := tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, '', ?)`, id, name, tx.Now)
+		_, err := tx.Exec(`INSERT INTO project (id, name, description, created_date, created_by, created_key)
+			VALUES (?, ?, '', ?, `+domain.CreatorValues+`)`, id, name, tx.Now, tx.Actor.CreatorID(), tx.Actor.Key)
 		if err == nil && !tx.Actor.IsSystem() {
 			_, err = tx.InsertPermission(domain.Permission{UserID: tx.Actor.UserID, ProjectID: id, Create: true, Read: true, Update: true, Delete: true})
 		}

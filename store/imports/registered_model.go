@@ -79,8 +79,9 @@ func (m *importingModel) find() error {
 		if err := importOnce(m.tx, "model", first, ""); err != nil {
 			return err
 		}
-		_, err := m.tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date) VALUES (?, ?, ?, ?, ?, ?)`,
-			id, m.projectID, m.from.Name, m.from.Description, m.from.Created, m.from.Created)
+		_, err := m.tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, m.projectID, m.from.Name, m.from.Description, m.from.Created, m.from.Created, m.tx.Actor.CreatorID(), m.tx.Actor.Key)
 		return err
 	}, `SELECT id FROM model WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
 		m.from.Name, m.projectID)
@@ -206,9 +207,11 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 		runID = strings.ReplaceAll(v.RunID.String(), "-", "")
 	}
 	_, err = m.tx.Exec(`INSERT INTO model_version
-		(id, model_id, version, iteration_num, source, location, run_id, run_link, stage, description, created_date, updated_date)
-		VALUES (?, ?, ?, ?, ?, '', ?, '', ?, ?, ?, ?)`,
-		id, m.id, number, iteration, v.Source, runID, registry.NoStage, v.Description, v.Created, v.Created)
+		(id, model_id, version, iteration_num, source, location, run_id, run_link, stage, description, created_date, updated_date,
+			created_by, created_key)
+		VALUES (?, ?, ?, ?, ?, '', ?, '', ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+		id, m.id, number, iteration, v.Source, runID, registry.NoStage, v.Description, v.Created, v.Created,
+		m.tx.Actor.CreatorID(), m.tx.Actor.Key)
 	if err != nil {
 		return err
 	}

@@ -11,17 +11,18 @@ import (
 
 // Experiment is a set of runs. The API calls a run an iteration.
 type Experiment struct {
-	ID             string                  `json:"id" db:"id"`
-	ProjectID      string                  `json:"project_id" db:"project_id"`
-	Name           string                  `json:"name" db:"name"`
-	Description    string                  `json:"description" db:"description"`
-	Status         domain.ExperimentStatus `json:"status" db:"status"`
-	CreatedDate    scalar.Time             `json:"created_date" db:"created_date"`
-	EndDate        *scalar.Time            `json:"end_date" db:"end_date"`
-	IterationCount int                     `json:"iteration_count" db:"iteration_count"`
-	Objective      string                  `json:"objective,omitzero" db:"objective"` // format: see ParseObjective
-	Deleted        bool                    `json:"-" db:"deleted"`                    // the experiment or its project is in the trash
-	UpdatedDate    scalar.Time             `json:"-" db:"updated_date"`               // time of the last change; 0 if there was no change
+	ID          string                  `json:"id" db:"id"`
+	ProjectID   string                  `json:"project_id" db:"project_id"`
+	Name        string                  `json:"name" db:"name"`
+	Description string                  `json:"description" db:"description"`
+	Status      domain.ExperimentStatus `json:"status" db:"status"`
+	domain.Creator
+	CreatedDate    scalar.Time  `json:"created_date" db:"created_date"`
+	EndDate        *scalar.Time `json:"end_date" db:"end_date"`
+	IterationCount int          `json:"iteration_count" db:"iteration_count"`
+	Objective      string       `json:"objective,omitzero" db:"objective"` // format: see ParseObjective
+	Deleted        bool         `json:"-" db:"deleted"`                    // the experiment or its project is in the trash
+	UpdatedDate    scalar.Time  `json:"-" db:"updated_date"`               // time of the last change; 0 if there was no change
 }
 
 func (e Experiment) TextBytes() int { return len(e.Description) }
@@ -64,6 +65,8 @@ const experimentColumns = `
 	experiment.description,
 	experiment.status,
 	experiment.created_date,
+	experiment.created_by,
+	experiment.created_key,
 	experiment.end_date,
 	experiment.updated_date,
 	(SELECT count(*) FROM iteration
@@ -132,9 +135,9 @@ func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectI
 			}
 		}
 		id := domain.NewID()
-		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date)
-			VALUES (?, ?, ?, ?, ?, ?)`,
-			id, projectID, n.Name, n.Description, domain.InProgress, tx.Now)
+		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, projectID, n.Name, n.Description, domain.InProgress, tx.Now, actor.CreatorID(), actor.Key)
 		if err != nil {
 			return domain.Created{}, err
 		}

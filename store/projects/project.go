@@ -11,9 +11,10 @@ import (
 
 // Project holds experiments and models. Rights are granted per project.
 type Project struct {
-	ID              string      `json:"id" db:"id"`
-	Name            string      `json:"name" db:"name"`
-	Description     string      `json:"description" db:"description"`
+	ID          string `json:"id" db:"id"`
+	Name        string `json:"name" db:"name"`
+	Description string `json:"description" db:"description"`
+	domain.Creator
 	CreatedDate     scalar.Time `json:"created_date" db:"created_date"`
 	ExperimentCount int         `json:"experiment_count" db:"experiment_count"`
 	IterationCount  int         `json:"iteration_count" db:"iteration_count"`
@@ -39,6 +40,8 @@ const projectColumns = `
 	project.name,
 	project.description,
 	project.created_date,
+	project.created_by,
+	project.created_key,
 	(SELECT count(*) FROM experiment
 		WHERE experiment.project_id = project.id AND experiment.deleted_date IS NULL) AS experiment_count,
 	(SELECT count(*) FROM experiment JOIN iteration ON iteration.experiment_id = experiment.id

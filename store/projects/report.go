@@ -9,11 +9,11 @@ import (
 
 // Report is a Markdown page about the runs of a project.
 type Report struct {
-	ID          string      `json:"id" db:"id"`
-	ProjectID   string      `json:"project_id" db:"project_id"`
-	Name        string      `json:"name" db:"name"`
-	Text        string      `json:"text" db:"text"`
-	CreatedBy   *string     `json:"created_by" db:"created_by"` // user name; nil for the command line or a deleted account
+	ID        string `json:"id" db:"id"`
+	ProjectID string `json:"project_id" db:"project_id"`
+	Name      string `json:"name" db:"name"`
+	Text      string `json:"text" db:"text"`
+	domain.Creator
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
 }
@@ -38,7 +38,8 @@ const reportColumns = `
 	report.project_id,
 	report.name,
 	report.text,
-	(SELECT user.username FROM user WHERE user.id = report.created_by) AS created_by,
+	report.created_by,
+	report.created_key,
 	report.created_date,
 	report.updated_date`
 
@@ -76,9 +77,9 @@ func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID st
 			return domain.Created{}, err
 		}
 		id := domain.NewID()
-		_, err := tx.Exec(`INSERT INTO report (id, project_id, name, text, created_by, created_date, updated_date)
-			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
-			id, projectID, n.Name, n.Text, actor.UserID, tx.Now, tx.Now)
+		_, err := tx.Exec(`INSERT INTO report (id, project_id, name, text, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, projectID, n.Name, n.Text, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
 		return domain.Created{ID: id}, err
 	})
 }

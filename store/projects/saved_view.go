@@ -16,14 +16,14 @@ const MaxSavedViewQuery = 16 << 10
 // SavedView is a named address of a dashboard page about an experiment. The names of an
 // experiment's views are unique.
 type SavedView struct {
-	ID           string      `json:"id" db:"id"`
-	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
-	Name         string      `json:"name" db:"name"`
-	Query        string      `json:"query" db:"query"`           // query string of the page's URL
-	HasPanels    bool        `json:"has_panels" db:"has_panels"` // whether the view has a layout, see ViewLayout
-	CreatedBy    *string     `json:"created_by" db:"created_by"` // user name; nil for the command line or a deleted account
-	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
-	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
+	ID           string `json:"id" db:"id"`
+	ExperimentID string `json:"experiment_id" db:"experiment_id"`
+	Name         string `json:"name" db:"name"`
+	Query        string `json:"query" db:"query"`           // query string of the page's URL
+	HasPanels    bool   `json:"has_panels" db:"has_panels"` // whether the view has a layout, see ViewLayout
+	domain.Creator
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
 }
 
 // NewSavedView holds the arguments of CreateSavedView.
@@ -46,7 +46,8 @@ const savedViewColumns = `
 	experiment_view.name,
 	experiment_view.query,
 	experiment_view.panels IS NOT NULL AS has_panels,
-	(SELECT user.username FROM user WHERE user.id = experiment_view.created_by) AS created_by,
+	experiment_view.created_by,
+	experiment_view.created_key,
 	experiment_view.created_date,
 	experiment_view.updated_date`
 
@@ -91,11 +92,10 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 			return domain.Created{}, err
 		}
 		id := domain.NewID()
-		// created_by is NULL for the command line, which has no account.
 		_, err := tx.Exec(`INSERT INTO experiment_view
-			(id, experiment_id, name, query, panels, created_by, created_date, updated_date)
-			VALUES (?, ?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
-			id, experimentID, n.Name, n.Query, panels, actor.UserID, tx.Now, tx.Now)
+			(id, experiment_id, name, query, panels, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, experimentID, n.Name, n.Query, panels, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
 		if sqlite.IsDuplicate(err) {
 			return domain.Created{}, errSavedViewExists
 		}

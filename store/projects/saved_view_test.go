@@ -60,7 +60,7 @@ func TestViews(t *testing.T) {
 	wantCode(t, b.Projects.UpdateSavedView(ctx, updater, "none", projects.SavedViewPatch{}), domain.CodeNotFound)
 	wantOK(t, b.Users.DeleteUser(ctx, domain.System, creator.UserID))
 	views = must(b.Projects.SavedViews(ctx, reader, b.Experiment, domain.FirstPage))(t).Data
-	if v := views[1]; v.Name != "better" || v.Query != "sort=name" || v.CreatedBy != nil || v.UpdatedDate <= v.CreatedDate {
+	if v := views[1]; v.Name != "better" || v.Query != "sort=name" || v.CreatedBy == nil || *v.CreatedBy != "creator" || v.UpdatedDate <= v.CreatedDate {
 		t.Errorf("the view is %+v", v)
 	}
 	wantOK(t, b.Projects.DeleteSavedView(ctx, updater, second))

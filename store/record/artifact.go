@@ -17,6 +17,8 @@ type Artifact struct {
 	UpdatedDate scalar.Time `db:"updated_date"`
 	Hash        string      `db:"hash"`
 	Size        int64       `db:"size_bytes"`
+	CreatedBy   *string     `db:"created_by"`
+	CreatedKey  *string     `db:"created_key"`
 }
 
 // eachArtifact calls fn for each artifact of a record, oldest first.
@@ -24,7 +26,8 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 	if k.Artifacts == "" {
 		return nil
 	}
-	rows, err := tx.Tx.Rows(`SELECT resource.id, name, description, content_type, created_date, updated_date, hash, size_bytes
+	rows, err := tx.Tx.Rows(`SELECT resource.id, name, description, content_type, created_date, updated_date,
+			resource.created_by, resource.created_key, hash, size_bytes
 		FROM resource JOIN blob ON blob.id = blob_id AND deleting = 0
 		WHERE deleted_date IS NULL AND `+k.Artifacts+` ORDER BY resource.num`, id)
 	if err != nil {
@@ -41,6 +44,14 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 			text   string
 		}{{ID, a.ID}, {FileName, a.Name}, {Text, a.Description}, {ContentType, a.ContentType}} {
 			if err := tx.Check(c.column, c.text); err != nil {
+				return fmt.Errorf("in the table resource: %w", err)
+			}
+		}
+		for _, name := range []*string{a.CreatedBy, a.CreatedKey} {
+			if name == nil {
+				continue
+			}
+			if err := tx.Check(Short, *name); err != nil {
 				return fmt.Errorf("in the table resource: %w", err)
 			}
 		}
@@ -61,7 +72,8 @@ type storedArtifact struct {
 // Artifact returns the artifact with the given id, or sql.ErrNoRows. ref is the record that is
 // being copied.
 func (tx Tx) Artifact(ref Ref, id string) (a storedArtifact, err error) {
-	err = tx.Get(&a, `SELECT resource.id, name, description, content_type, created_date, updated_date, hash, size_bytes,
+	err = tx.Get(&a, `SELECT resource.id, name, description, content_type, created_date, updated_date,
+			resource.created_by, resource.created_key, hash, size_bytes,
 			coalesce(`+ref.Kind.Artifacts+`, 0) AS ours, deleted_date IS NOT NULL AS deleted
 		FROM resource JOIN blob ON blob.id = blob_id WHERE resource.id = ?2`, ref.ID, id)
 	return a, err
@@ -77,8 +89,8 @@ func (tx Tx) UpdateArtifact(a Artifact) error {
 // putArtifact inserts or replaces an artifact of an experiment or iteration.
 func (tx Tx) putArtifact(ref Ref, a Artifact, blobID int64) error {
 	_, err := tx.Exec(`INSERT INTO resource
-			(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
-		SELECT ?2, coalesce(iteration.experiment_id, ?1), iteration.num, ?3, ?4, ?5, ?6, ?7, ?8
+			(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date, created_by, created_key)
+		SELECT ?2, coalesce(iteration.experiment_id, ?1), iteration.num, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
 		FROM (SELECT 1) LEFT JOIN iteration ON iteration.id = ?1
 		WHERE TRUE
 		ON CONFLICT (id) DO UPDATE SET
@@ -88,6 +100,6 @@ func (tx Tx) putArtifact(ref Ref, a Artifact, blobID int64) error {
 			content_type = excluded.content_type,
 			created_date = excluded.created_date,
 			updated_date = excluded.updated_date`,
-		ref.ID, a.ID, blobID, a.Name, a.Description, a.ContentType, a.CreatedDate, a.UpdatedDate)
+		ref.ID, a.ID, blobID, a.Name, a.Description, a.ContentType, a.CreatedDate, a.UpdatedDate, a.CreatedBy, a.CreatedKey)
 	return err
 }

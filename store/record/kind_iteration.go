@@ -11,11 +11,13 @@ var iterationKind = &Kind{
 		From: `FROM iteration WHERE id = :record`,
 		Columns: []Column{
 			{"experiment_id", ID}, {"name", Name}, {"notes", Text}, {"status", Any}, {"error_message", Text},
-			{"created_date", Any}, {"end_date", Any}, {"last_seen", Any},
+			{"created_date", Any}, {"end_date", Any}, {"last_seen", Any}, {"created_by", Short}, {"created_key", Short},
 		},
 		Content: 7,
-		Write: `INSERT INTO iteration (id, experiment_id, name, notes, status, error_message, created_date, end_date, last_seen)
-			VALUES (:record, :experiment_id, :name, :notes, :status, :error_message, :created_date, :end_date, :last_seen)
+		Write: `INSERT INTO iteration (id, experiment_id, name, notes, status, error_message, created_date, end_date, last_seen,
+				created_by, created_key)
+			VALUES (:record, :experiment_id, :name, :notes, :status, :error_message, :created_date, :end_date, :last_seen,
+				:created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				name              = excluded.name,
 				notes             = excluded.notes,
@@ -149,15 +151,16 @@ var artifactVersionKind = &Kind{
 			{"artifact_version.experiment_id", ID}, {"iteration.id AS iteration_id", ID}, {"collection", Text},
 			{"version", Any}, {"type", Text}, {"digest", Text}, {"client_id", Text}, {"aliases", Long},
 			{"description", Text}, {"metadata", Long}, {"state", Any}, {"size", Any}, {"files", Any},
-			{"artifact_version.created_date", Any}, {"updated_date", Any},
+			{"artifact_version.created_date", Any}, {"updated_date", Any}, {"artifact_version.created_by", Short},
+			{"artifact_version.created_key", Short},
 		},
 		Content:    14,
 		References: []Reference{{Column: 1, Kind: "iteration", Owner: true}},
 		Write: `INSERT INTO artifact_version (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases,
-				description, metadata, state, size, files, created_date, updated_date)
+				description, metadata, state, size, files, created_date, updated_date, created_by, created_key)
 			VALUES (:record, :experiment_id, (SELECT num FROM iteration WHERE id = :iteration_id AND experiment_id = :experiment_id),
 				:collection, :version, :type, :digest, :client_id, :aliases, :description, :metadata, :state, :size,
-				:files, :created_date, :updated_date)
+				:files, :created_date, :updated_date, :created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				type         = excluded.type,
 				digest       = excluded.digest,

@@ -70,11 +70,11 @@ var modelKind = &Kind{
 		From: `FROM model WHERE id = :record`,
 		Columns: []Column{
 			{"project_id", ID}, {"name", Name}, {"description", Text}, {"last_version", Any},
-			{"created_date", Any}, {"updated_date", Any},
+			{"created_date", Any}, {"updated_date", Any}, {"created_by", Short}, {"created_key", Short},
 		},
 		Content: 5,
-		Write: `INSERT INTO model (id, project_id, name, description, last_version, created_date, updated_date)
-			VALUES (:record, :project_id, :name, :description, :last_version, :created_date, :updated_date)
+		Write: `INSERT INTO model (id, project_id, name, description, last_version, created_date, updated_date, created_by, created_key)
+			VALUES (:record, :project_id, :name, :description, :last_version, :created_date, :updated_date, :created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				description  = excluded.description,
@@ -100,18 +100,20 @@ var modelVersionKind = &Kind{
 			{"model_id", ID}, {"version", Any}, {"iteration.id AS iteration_id", ID},
 			{"resource.id AS resource_id", ID}, {"model_version.description", Text},
 			{"model_version.created_date", Any}, {"source", Text}, {"location", Text}, {"run_id", Text},
-			{"run_link", Text}, {"model_version.updated_date", Any},
+			{"run_link", Text}, {"model_version.updated_date", Any}, {"model_version.created_by", Short},
+			{"model_version.created_key", Short},
 		},
 		Content:    10,
 		References: []Reference{{Column: 2, Kind: "iteration"}, {Column: 3, Kind: "resource"}},
 		Write: `INSERT INTO model_version (id, model_id, version, iteration_num, resource_num, stage, description, created_date,
-				source, location, run_id, run_link, updated_date)
+				source, location, run_id, run_link, updated_date, created_by, created_key)
 			VALUES (:record, :model_id, :version,
 				(SELECT iteration.num FROM iteration JOIN experiment ON experiment.id = experiment_id
 					WHERE iteration.id = :iteration_id AND project_id = (SELECT project_id FROM model WHERE id = :model_id)),
 				(SELECT resource.num FROM resource JOIN experiment ON experiment.id = experiment_id
 					WHERE resource.id = :resource_id AND project_id = (SELECT project_id FROM model WHERE id = :model_id)),
-				'NONE', :description, :created_date, :source, :location, :run_id, :run_link, :updated_date)
+				'NONE', :description, :created_date, :source, :location, :run_id, :run_link, :updated_date,
+				:created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				iteration_num = coalesce(excluded.iteration_num, iteration_num),
 				resource_num  = coalesce(excluded.resource_num, resource_num),

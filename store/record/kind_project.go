@@ -6,9 +6,10 @@ var projectKind = &Kind{
 	Parts: []Part{{
 		Name:    "project",
 		From:    `FROM project WHERE id = :record`,
-		Columns: []Column{{"name", Name}, {"description", Text}, {"created_date", Any}},
+		Columns: []Column{{"name", Name}, {"description", Text}, {"created_date", Any}, {"created_by", Short}, {"created_key", Short}},
 		Content: 3,
-		Write: `INSERT INTO project (id, name, description, created_date) VALUES (:record, :name, :description, :created_date)
+		Write: `INSERT INTO project (id, name, description, created_date, created_by, created_key)
+			VALUES (:record, :name, :description, :created_date, :created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				description  = excluded.description,
@@ -25,11 +26,13 @@ var experimentKind = &Kind{
 		From: `FROM experiment WHERE id = :record`,
 		Columns: []Column{
 			{"project_id", ID}, {"name", Name}, {"description", Text}, {"status", Any}, {"created_date", Any},
-			{"end_date", Any}, {"objective", Text}, {"updated_date", Any},
+			{"end_date", Any}, {"objective", Text}, {"updated_date", Any}, {"created_by", Short}, {"created_key", Short},
 		},
 		Content: 7,
-		Write: `INSERT INTO experiment (id, project_id, name, description, status, created_date, end_date, objective, updated_date)
-			VALUES (:record, :project_id, :name, :description, :status, :created_date, :end_date, :objective, :updated_date)
+		Write: `INSERT INTO experiment (id, project_id, name, description, status, created_date, end_date, objective, updated_date,
+				created_by, created_key)
+			VALUES (:record, :project_id, :name, :description, :status, :created_date, :end_date, :objective, :updated_date,
+				:created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				description  = excluded.description,
@@ -55,11 +58,12 @@ var experimentKind = &Kind{
 			WHERE experiment_id = :record ORDER BY created_date, id`,
 		Columns: []Column{
 			{"id", ID}, {"name", Name}, {"query", Text}, {"created_date", Any}, {"panels", Text}, {"updated_date", Any},
+			{"created_by", Short}, {"created_key", Short},
 		},
 		Content: 5,
 		Clear:   `DELETE FROM experiment_view WHERE experiment_id = :record`,
-		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, panels, updated_date)
-			VALUES (:record, :id, :name, :query, :created_date, :panels, :updated_date)`,
+		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, panels, updated_date, created_by, created_key)
+			VALUES (:record, :id, :name, :query, :created_date, :panels, :updated_date, :created_by, :created_key)`,
 	}, {
 		Name: "wandb_sweep",
 		From: `FROM wandb_sweep
@@ -94,12 +98,15 @@ var reportKind = &Kind{
 	Home: `SELECT project_id, project_id, report.name, coalesce(report.deleted_date, project.deleted_date) IS NOT NULL
 		FROM report JOIN project ON project.id = project_id WHERE report.id = ?`,
 	Parts: []Part{{
-		Name:    "report",
-		From:    `FROM report WHERE id = :record`,
-		Columns: []Column{{"project_id", ID}, {"name", Name}, {"text", Long}, {"created_date", Any}, {"updated_date", Any}},
+		Name: "report",
+		From: `FROM report WHERE id = :record`,
+		Columns: []Column{
+			{"project_id", ID}, {"name", Name}, {"text", Long}, {"created_date", Any}, {"updated_date", Any},
+			{"created_by", Short}, {"created_key", Short},
+		},
 		Content: 4,
-		Write: `INSERT INTO report (id, project_id, name, text, created_date, updated_date)
-			VALUES (:record, :project_id, :name, :text, :created_date, :updated_date)
+		Write: `INSERT INTO report (id, project_id, name, text, created_date, updated_date, created_by, created_key)
+			VALUES (:record, :project_id, :name, :text, :created_date, :updated_date, :created_by, :created_key)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				text         = excluded.text,

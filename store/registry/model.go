@@ -11,10 +11,11 @@ import (
 
 // Model is a registered model in a project.
 type Model struct {
-	ID          string      `json:"id" db:"id"`
-	ProjectID   string      `json:"project_id" db:"project_id"`
-	Name        string      `json:"name" db:"name"` // unique within the project
-	Description string      `json:"description" db:"description"`
+	ID          string `json:"id" db:"id"`
+	ProjectID   string `json:"project_id" db:"project_id"`
+	Name        string `json:"name" db:"name"` // unique within the project
+	Description string `json:"description" db:"description"`
+	domain.Creator
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change to Name or Description
 }
@@ -50,6 +51,8 @@ const modelColumns = `
 	model.name,
 	model.description,
 	model.created_date,
+	model.created_by,
+	model.created_key,
 	model.updated_date`
 
 // Models returns a page of a project's models, sorted by name. The actor needs the right to
@@ -94,9 +97,9 @@ func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID str
 			return domain.Created{}, err
 		}
 		id := domain.NewID()
-		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date)
-			VALUES (?, ?, ?, ?, ?, ?)`,
-			id, projectID, n.Name, n.Description, tx.Now, tx.Now)
+		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, projectID, n.Name, n.Description, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
 		if sqlite.IsDuplicate(err) {
 			return domain.Created{}, errModelExists
 		}

@@ -13,15 +13,16 @@ import (
 // ModelVersion is one version of a model. A version can refer to the iteration from which it
 // was made, and to the artifact that contains the model.
 type ModelVersion struct {
-	ID          string      `json:"id" db:"id"`
-	ModelID     string      `json:"model_id" db:"model_id"`
-	Version     int64       `json:"version" db:"version"`           // 1, 2, 3 and so on, in the order of creation
-	IterationID *string     `json:"iteration_id" db:"iteration_id"` // nil if the version was made from a source instead of an iteration
-	ArtifactID  *string     `json:"resource_id" db:"resource_id"`
-	Source      string      `json:"source" db:"source"` // URI of the files; "" if the files are an artifact
-	Stage       Stage       `json:"stage" db:"stage"`
-	Aliases     Aliases     `json:"aliases" db:"aliases"`
-	Description string      `json:"description" db:"description"`
+	ID          string  `json:"id" db:"id"`
+	ModelID     string  `json:"model_id" db:"model_id"`
+	Version     int64   `json:"version" db:"version"`           // 1, 2, 3 and so on, in the order of creation
+	IterationID *string `json:"iteration_id" db:"iteration_id"` // nil if the version was made from a source instead of an iteration
+	ArtifactID  *string `json:"resource_id" db:"resource_id"`
+	Source      string  `json:"source" db:"source"` // URI of the files; "" if the files are an artifact
+	Stage       Stage   `json:"stage" db:"stage"`
+	Aliases     Aliases `json:"aliases" db:"aliases"`
+	Description string  `json:"description" db:"description"`
+	domain.Creator
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // time of the last change, including changes caused by moving another version
 	Origin
@@ -81,6 +82,8 @@ const (
 	(SELECT json_group_array(alias ORDER BY alias) FROM model_alias WHERE version_id = model_version.id) AS aliases,
 	model_version.description,
 	model_version.created_date,
+	model_version.created_by,
+	model_version.created_key,
 	model_version.updated_date`
 
 	modelVersionFrom = `FROM model_version
@@ -156,10 +159,10 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelI
 		}
 		_, err = tx.Exec(`INSERT INTO model_version
 			(id, model_id, version, iteration_num, resource_num, source, location, run_id, run_link, stage,
-				description, created_date, updated_date)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				description, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
 			id, modelID, version, iteration, artifact, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
-			n.Description, tx.Now, tx.Now)
+			n.Description, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
 		if err != nil {
 			return domain.Created{}, err
 		}

@@ -18,12 +18,13 @@ type Iteration struct {
 	Notes             string                 `json:"notes" db:"notes"`
 	Status            domain.IterationStatus `json:"status" db:"status"`
 	ErrorMessage      string                 `json:"error_message" db:"error_message"`
-	CreatedDate       scalar.Time            `json:"created_date" db:"created_date"`
-	EndDate           *scalar.Time           `json:"end_date" db:"end_date"`
-	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"`                 // time of the last write or heartbeat
-	StopRequested     *scalar.Time           `json:"stop_requested" db:"stop_requested"`       // nil if there is no stop request
-	StopRequestedBy   *string                `json:"stop_requested_by" db:"stop_requested_by"` // user name; nil for the command line, the default user or a deleted account
-	Tags              domain.Strings         `json:"tags" db:"tags"`
+	domain.Creator
+	CreatedDate     scalar.Time    `json:"created_date" db:"created_date"`
+	EndDate         *scalar.Time   `json:"end_date" db:"end_date"`
+	LastSeen        scalar.Time    `json:"last_seen" db:"last_seen"`                 // time of the last write or heartbeat
+	StopRequested   *scalar.Time   `json:"stop_requested" db:"stop_requested"`       // nil if there is no stop request
+	StopRequestedBy *string        `json:"stop_requested_by" db:"stop_requested_by"` // user name; nil for the command line, the default user or a deleted account
+	Tags            domain.Strings `json:"tags" db:"tags"`
 
 	// Params, Metrics and Texts hold the requested columns of a listing. They are nil if no
 	// columns were requested. They omit columns without a value in the iteration.
@@ -91,6 +92,8 @@ const (
 	iteration.status,
 	iteration.error_message,
 	iteration.created_date,
+	iteration.created_by,
+	iteration.created_key,
 	iteration.end_date,
 	iteration.last_seen,` + stopColumns + `,
 	(SELECT json_group_array(value) FROM

@@ -105,9 +105,9 @@ func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain
 	}
 	ref := domain.IterationRef{ID: id, ExperimentID: experimentID}
 	err := tx.Row(`INSERT INTO iteration
-		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
-		id, experimentID, parent, *n.Name, n.Notes, domain.Running, began, tx.Now).Scan(&ref.Num)
+		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen, created_by, created_key)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`) RETURNING num`,
+		id, experimentID, parent, *n.Name, n.Notes, domain.Running, began, tx.Now, tx.Actor.CreatorID(), tx.Actor.Key).Scan(&ref.Num)
 	if err != nil {
 		return domain.Created{}, err
 	}

@@ -37,6 +37,8 @@ func (j *joins) value(r filter.Ref) string {
 		return snapshotText(`git_remote`)
 	case filter.Name:
 		return `iteration.name`
+	case filter.CreatedBy:
+		return `iteration.created_by`
 	case filter.Status:
 		return `iteration.status`
 	case filter.Created:

@@ -138,7 +138,7 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	if err != nil {
 		t.Errorf("sign-in: %v", err)
 	}
-	if _, err := db.Users.Authenticate(limited, domain.Actor{UserID: u.ID}); err != nil {
+	if _, err := db.Users.Authenticate(limited, u.Actor()); err != nil {
 		t.Errorf("authentication: %v", err)
 	}
 	if _, err := db.Users.DefaultUser(limited); err != nil {

@@ -118,7 +118,7 @@ func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id s
 // does not exist.
 func (db *DB) UserOfAPIKey(ctx context.Context, key string) (domain.User, error) {
 	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
-		err = tx.Get(&u, `SELECT `+domain.UserColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))
+		err = tx.Get(&u, `SELECT `+domain.UserColumns+`, api_key.name AS key FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))
 		if err := domain.OrNotFound(err, "key"); err != nil && domain.AsError(err).Code == domain.CodeNotFound {
 			return u, domain.Errorf(domain.CodeInvalidCredentials, "The API key is unknown or was revoked; create another one.")
 		}

@@ -17,6 +17,7 @@ const fields = [
   ['last_seen', 'a time'],
   ['duration', "seconds, or '1h30m'"],
   ['id', ''],
+  ['created_by', 'a user name'],
 ];
 // The offered times are relative to the search.
 const times = [

@@ -10,6 +10,7 @@ const fixed = [
   { name: 'duration', label: 'Duration', sort: 'duration', width: 88, numeric: true },
   { name: 'tags', label: 'Tags', sort: 'tag', width: 112 },
 ];
+const creator = { name: 'created_by', label: 'By', sort: 'created_by', width: 96 };
 
 const lessIsBetter = new RegExp(
   'loss|err|perplexity|ppl|mse|mae|mape|nll|bpc|wer|cer\\b|fid\\b|cost|regret|latency|entropy|distance|diverg' +
@@ -175,9 +176,13 @@ export class TableLayout {
     this.shown = shown.sort((a, b) => b.pinned - a.pinned);
     this.pins = shown.filter((c) => c.pinned).length;
     this.grouped = Boolean(by);
+    this.hasCreators = rows.some((row) => row.by);
     this.nests = nests;
     this.usual = by ? 'name' : usual;
-    const [first, ...others] = fixed.map((c) => ({ ...c, width: widths.get(c.name) ?? c.width }));
+    const [first, ...others] = [...fixed, ...(this.hasCreators ? [creator] : [])].map((c) => ({
+      ...c,
+      width: widths.get(c.name) ?? c.width,
+    }));
     this.prefix = by ? '' : commonPrefix(rows.map((r) => r.name));
     const named = Math.min(
       420,

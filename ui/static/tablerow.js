@@ -81,12 +81,13 @@ export function tableRow(layout, run, { index, depth }, { shown, color, dash, pi
   );
   layout.pin(chosen);
   const fixed = run.group
-    ? [el('td', { colspan: 4 })]
+    ? [el('td', { colspan: layout.fixed.length - 1 })]
     : [
         el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
         el('td', { title: timestamp(run.created) }, timeAgo(run.created)),
         el('td', { class: 'number' }, duration(run.seconds)),
         el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag'))),
+        ...(layout.hasCreators ? [el('td', {}, run.by && isolated(run.by))] : []),
       ];
   return el(
     'tr',

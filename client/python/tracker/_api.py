@@ -162,6 +162,8 @@ class Project(Record):
     route = "project"
     name: str
     description: str
+    created_by: Optional[str]
+    created_key: Optional[str]
     created_date: str
     experiment_count: int
     iteration_count: int
@@ -188,6 +190,8 @@ class Experiment(Record):
     description: str
     project_id: str
     status: Literal["IN_PROGRESS", "STOPPED", "FINISHED"]
+    created_by: Optional[str]
+    created_key: Optional[str]
     created_date: str
     end_date: Optional[str]
     iteration_count: int
@@ -218,6 +222,8 @@ class Iteration(Record):
     parent_iteration_id: Optional[str]
     status: Status
     error_message: str
+    created_by: Optional[str]
+    created_key: Optional[str]
     created_date: str
     end_date: Optional[str]
     last_seen: str
@@ -304,6 +310,8 @@ class Artifact(Record):
     size_bytes: int
     content_hash: str
     content_type: str
+    created_by: Optional[str]
+    created_key: Optional[str]
     created_date: str
     updated_date: str
 
@@ -343,6 +351,8 @@ class Model(Record):
     name: str
     description: str
     project_id: str
+    created_by: Optional[str]
+    created_key: Optional[str]
     created_date: str
     updated_date: str
 
@@ -370,6 +380,8 @@ class ModelVersion(Record):
     description: str
     iteration_id: str
     resource_id: Optional[str]
+    created_by: Optional[str]
+    created_key: Optional[str]
     created_date: str
     updated_date: str
 

@@ -233,6 +233,7 @@ func (a *Auth) defaultUser(ctx context.Context) (domain.User, error) {
 	}
 	u, err := a.db.Users.DefaultUser(ctx)
 	if err == nil {
+		u.Anonymous = true
 		a.fallback.Store(&u)
 	}
 	return u, err
