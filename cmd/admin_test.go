@@ -10,6 +10,9 @@ import (
 
 // Changes made on the command line take effect at once in a running server.
 func TestAdminCommandsWhileServing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	dir := t.TempDir()
 	secret := "SERVICE_JWT_SECRET=" + strings.Repeat("k", 32)
 	env := []string{secret, "SERVICE_ENABLE_AUTH=true", "SERVICE_ADMIN_PASSWORD=" + adminPassword}

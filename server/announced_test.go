@@ -17,6 +17,9 @@ var unannounced = map[string]string{
 // Every write is announced: the event streams of all pages that it changes send an event, and no
 // cached search result is stale.
 func TestEveryWriteIsAnnounced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	a := start(t)
 	final := startWith(t, setup{noTrash: true})

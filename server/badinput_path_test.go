@@ -101,6 +101,9 @@ func (s *site) strangeIDs() []string {
 }
 
 func TestIDsThatNobodyHas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := newSite(t)
 	for _, p := range s.places() {

@@ -18,6 +18,9 @@ func fromPage(origin string) []opt {
 }
 
 func TestCrossOriginWriteIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	for name, s := range map[string]setup{
 		"with authentication":    {origins: []string{friend}},

@@ -75,6 +75,9 @@ func (i identity) refusal(s sample) (status int, code string) {
 // For every kind of caller, every route responds as its sample specifies. TestSamplesHaveEveryRoute
 // fails for a route without a sample.
 func TestRoutesByIdentity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	a := start(t)
 	all := identities(a)

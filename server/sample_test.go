@@ -333,6 +333,9 @@ func TestSamplesHaveEveryRoute(t *testing.T) {
 // Every sample succeeds, so a rejection in another test is caused by the change that the test
 // makes. Samples that read change nothing, and samples that write change the database.
 func TestEveryRouteSucceedsForAnAdmin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	a := start(t)
 	for _, s := range samples {

@@ -15,6 +15,9 @@ var unannounced = map[string]string{
 
 // Every change that a form of the dashboard makes is announced by an event.
 func TestEveryFormIsAnnounced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := start(t, setup{})
 	for _, c := range cells {

@@ -215,6 +215,9 @@ func (i identity) may(c cell) bool {
 
 // Each identity can make exactly the requests that the matrix allows.
 func TestRoutesByIdentity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
 	made, err := s.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: "carol", Password: password})
