@@ -87,12 +87,13 @@ func (b *bed) fill(t *testing.T) {
 		`INSERT INTO wandb_run SELECT num, 'abc', '{}', '{}', '{}' FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_row SELECT num, 3, '{"a":"b"}' FROM iteration WHERE id = ?`,
 		`INSERT INTO artifact_version (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description,
-				metadata, state, created_date, updated_date)
-			SELECT '0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6', experiment_id, num, 'net', 0, 'model', 'd', 'c', '["latest"]', '', '{}', 'COMMITTED', 1, 2
+				metadata, state, history_step, ttl, created_date, updated_date)
+			SELECT '0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6', experiment_id, num, 'net', 0, 'model', 'd', 'c', '["latest"]', '', '{}', 'COMMITTED', 3, 4, 1, 2
 			FROM iteration WHERE id = ?`,
 		`INSERT INTO artifact_alias SELECT experiment_id, 'net', 'latest', 1 FROM iteration WHERE id = ?`,
 		`INSERT INTO artifact_use SELECT 1, num FROM iteration WHERE id = ?`,
 		`INSERT INTO artifact_file SELECT 1, 'a.bin', 'x' FROM iteration WHERE id = ?`,
+		`INSERT INTO artifact_collection SELECT experiment_id, 'net', 'A net.', '["vision"]', 9 FROM iteration WHERE id = ?`,
 		`INSERT INTO artifact_tag SELECT 1, 'baseline' FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_sweep (id, experiment_id, name, config, state, created_date, updated_date)
 			SELECT 'abcd1234', experiment_id, '', '{"method": "grid", "parameters": {"lr": {"values": [1, 2]}}}', 'RUNNING', 5, 6
@@ -144,7 +145,7 @@ func file(t *testing.T, content []byte) string {
 var archivedTables = []string{"project", "experiment", "iteration", "tag", "property", "parameter", "snapshot", "dataset",
 	"iteration_dataset", "experiment_view", "series", "resource", "logged_model", "logged_model_use", "model", "model_version",
 	"model_alias", "experiment_key", "console_line", "wandb_run", "wandb_row", "logged_model_metric",
-	"artifact_version", "artifact_alias", "artifact_use", "artifact_file", "artifact_tag", "wandb_sweep", "wandb_trial", "report"}
+	"artifact_version", "artifact_alias", "artifact_use", "artifact_file", "artifact_tag", "artifact_collection", "wandb_sweep", "wandb_trial", "report"}
 
 // otherTables are computed from archivedTables, or belong to a server.
 var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob_pin", "checksum_due", "counter", "idempotency", "metric", "metric_moved",

@@ -21,6 +21,15 @@ CREATE TABLE "artifact_alias" (
 
 CREATE INDEX artifact_alias_by_version ON artifact_alias (artifact_num);
 
+CREATE TABLE artifact_collection (
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    name          TEXT    NOT NULL,
+    description   TEXT    NOT NULL DEFAULT '',
+    tags          TEXT    NOT NULL DEFAULT '[]',
+    updated_date  INTEGER NOT NULL,
+    PRIMARY KEY (experiment_id, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE "artifact_file" (
     artifact_num INTEGER NOT NULL REFERENCES "artifact_version" (num) ON DELETE CASCADE,
     name         TEXT    NOT NULL,
@@ -63,7 +72,11 @@ CREATE TABLE "artifact_version" (
     size          INTEGER NOT NULL DEFAULT 0,
     files         INTEGER NOT NULL DEFAULT 0,
     created_date  INTEGER NOT NULL,
+<<<<<<< HEAD
     updated_date  INTEGER NOT NULL, created_by TEXT, created_key TEXT,
+=======
+    updated_date  INTEGER NOT NULL, history_step INTEGER, ttl INTEGER,
+>>>>>>> 5197c1e9 (store/collections: an artifact version can be linked as a version of a registered model)
     UNIQUE (experiment_id, collection, version)
 ) STRICT;
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"tracker/store/domain"
+	"tracker/store/registry"
 	"tracker/store/scalar"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -103,6 +104,10 @@ const near = ` IN (SELECT value FROM json_each(?1)) `
 const fromVersion = `resource.iteration_num = a.iteration_num AND resource.name >= a.collection || ':v' || a.version || '/'
 	AND resource.name < a.collection || ':v' || a.version || '0' AND a.state = 'COMMITTED'`
 
+// linkedID is the SQL expression for the id of the artifact version from which the model version v
+// was made. It is valid only if the source of v begins with registry.ArtifactSource.
+const linkedID = `substr(v.source, 12)`
+
 // above holds the steps to the records from which records were made.
 var above = []step{
 	{RunNode, VersionNode, Used, `SELECT it.id AS near, a.id AS far FROM iteration AS it
@@ -122,7 +127,9 @@ var above = []step{
 		UNION SELECT m.id, it.id FROM logged_model AS m JOIN logged_model_use AS u ON u.logged_model_num = m.num AND u.role = 'output'
 		JOIN iteration AS it ON it.num = u.iteration_num WHERE m.id` + near},
 	{ModelVersionNode, VersionNode, Registered, `SELECT v.id AS near, a.id AS far FROM model_version AS v
-		JOIN resource ON resource.num = v.resource_num JOIN artifact_version AS a ON ` + fromVersion + `WHERE v.id` + near},
+		JOIN resource ON resource.num = v.resource_num JOIN artifact_version AS a ON ` + fromVersion + `WHERE v.id` + near + `
+		UNION SELECT v.id, a.id FROM model_version AS v JOIN artifact_version AS a ON a.id = ` + linkedID + `
+		WHERE v.source LIKE '` + registry.ArtifactSource + `%' AND v.id` + near + `AND a.state = 'COMMITTED'`},
 	{ModelVersionNode, LoggedModelNode, Registered, `SELECT v.id AS near, m.id AS far FROM model_version AS v
 		JOIN logged_model AS m ON m.id = substr(v.source, 9) WHERE v.source LIKE 'models:/m-%' AND v.id` + near},
 	{ModelVersionNode, RunNode, Registered, `SELECT v.id AS near, it.id AS far FROM model_version AS v
@@ -143,7 +150,9 @@ var below = []step{
 		JOIN artifact_use ON artifact_use.artifact_num = a.num JOIN iteration AS it ON it.num = artifact_use.iteration_num
 		WHERE a.id` + near + `ORDER BY it.num DESC`},
 	{VersionNode, ModelVersionNode, Registered, `SELECT a.id AS near, v.id AS far FROM artifact_version AS a
-		JOIN resource ON ` + fromVersion + ` JOIN model_version AS v ON v.resource_num = resource.num WHERE a.id` + near},
+		JOIN resource ON ` + fromVersion + ` JOIN model_version AS v ON v.resource_num = resource.num WHERE a.id` + near + `
+		UNION SELECT a.id, v.id FROM artifact_version AS a
+		JOIN model_version AS v ON v.source = '` + registry.ArtifactSource + `' || a.id AND v.source <> '' WHERE a.id` + near},
 	{DatasetNode, RunNode, Used, `SELECT CAST(dataset_id AS TEXT) AS near, it.id AS far FROM iteration_dataset
 		JOIN iteration AS it ON it.num = iteration_dataset.iteration_num
 		WHERE dataset_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1)) ORDER BY it.num DESC`},
@@ -341,7 +350,7 @@ func (w *walk) load(actor domain.Actor, kind NodeKind, ids []string) ([]Node, er
 	}
 	var query search.SQL
 	query.Add(nodeQueries[kind], sqlite.JSON(ids))
-	if err := readable(w.v.tx, actor, &query); err != nil {
+	if err := readable(w.v.tx, actor, &query, `project.id`); err != nil {
 		return nil, err
 	}
 	var nodes []Node

@@ -90,7 +90,7 @@ func (v *View) scope(where *search.SQL, q Search) error {
 		}
 		if q.UsedBy {
 			where.Add(` AND artifact_version.num IN (SELECT artifact_num FROM artifact_use WHERE iteration_num = ?)`, it.Num)
-			return readable(v.tx, v.tx.Actor, where)
+			return readable(v.tx, v.tx.Actor, where, `project.id`)
 		}
 		where.Add(` AND artifact_version.iteration_num = ?`, it.Num)
 	case q.ExperimentID != "":
@@ -107,8 +107,9 @@ func (v *View) scope(where *search.SQL, q Search) error {
 	return nil
 }
 
-// readable adds a condition that selects the projects that the actor can read.
-func readable(tx *domain.Tx, actor domain.Actor, where *search.SQL) error {
+// readable adds a condition that selects the projects that the actor can read. column is the column
+// with the project's id.
+func readable(tx *domain.Tx, actor domain.Actor, where *search.SQL, column string) error {
 	if actor.IsSystem() {
 		return nil
 	}
@@ -116,7 +117,7 @@ func readable(tx *domain.Tx, actor domain.Actor, where *search.SQL) error {
 	if err != nil || u.IsAdmin {
 		return err
 	}
-	where.Add(` AND project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission = 1)`, u.ID)
+	where.Add(` AND `+column+` IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission = 1)`, u.ID)
 	return nil
 }
 
@@ -182,46 +183,6 @@ func (v *View) Before(a Version) (before Version, ok bool, err error) {
 	return l.Data[0], true, nil
 }
 
-// Collection describes the committed versions of an experiment that have the same name.
-type Collection struct {
-	ExperimentID string      `db:"experiment_id"`
-	Experiment   string      `db:"experiment"` // name of the experiment
-	Name         string      `db:"name"`
-	Type         string      `db:"type"`     // type of the newest version
-	Versions     int         `db:"versions"` // number of versions
-	LatestID     string      `db:"latest_id"`
-	Latest       int64       `db:"latest"`  // number of the newest version
-	Size         int64       `db:"size"`    // size of the newest version in bytes
-	Uses         int         `db:"uses"`    // number of pairs of a version and an iteration that uses it
-	UpdatedDate  scalar.Time `db:"updated"` // time when the newest version was logged
-}
-
-// Collections returns a page of the collections of an experiment or, if experimentID is "", of a
-// project, sorted by type and name. The actor needs the right to read.
-func (v *View) Collections(projectID, experimentID string, p domain.Page) (domain.List[Collection], error) {
-	var where search.SQL
-	if err := v.scope(&where, Search{ProjectID: projectID, ExperimentID: experimentID}); err != nil {
-		return domain.List[Collection]{}, err
-	}
-	// A bare column of a query with max() has the value of the row with the maximum.
-	from := `FROM (SELECT
-			artifact_version.experiment_id,
-			experiment.name AS experiment,
-			artifact_version.collection AS name,
-			artifact_version.type,
-			count(*) AS versions,
-			artifact_version.id AS latest_id,
-			max(artifact_version.version) AS latest,
-			artifact_version.size,
-			artifact_version.created_date AS updated,
-			(SELECT count(*) FROM artifact_use JOIN artifact_version AS used ON used.num = artifact_use.artifact_num
-				WHERE used.experiment_id = artifact_version.experiment_id AND used.collection = artifact_version.collection) AS uses
-		` + versionFrom + `WHERE artifact_version.state = 'COMMITTED'` + where.String() + `
-		GROUP BY artifact_version.experiment_id, artifact_version.collection)`
-	return domain.PageOf[Collection](v.tx, p, `experiment_id, experiment, name, type, versions, latest_id, latest, size, updated, uses`,
-		from, `type, name, experiment`, where.Args...)
-}
-
 // Users returns the iterations that use an artifact version, at most MaxLimit. It omits iterations
 // that the actor can't read. The actor needs the right to read.
 func (v *View) Users(id string) (users []RunRef, err error) {
@@ -235,7 +196,7 @@ func (v *View) Users(id string) (users []RunRef, err error) {
 		JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
 		JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
 		WHERE artifact_use.artifact_num = ?`, a.Num)
-	if err := readable(v.tx, v.tx.Actor, &where); err != nil {
+	if err := readable(v.tx, v.tx.Actor, &where, `project.id`); err != nil {
 		return nil, err
 	}
 	where.Add(` ORDER BY iteration.num LIMIT ?`, domain.MaxLimit)

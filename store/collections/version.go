@@ -30,6 +30,8 @@ type Version struct {
 	State        State          `json:"state" db:"state"`
 	Size         int64          `json:"size_bytes" db:"size"` // total size of the files in bytes
 	Files        int64          `json:"files" db:"files"`     // number of files
+	HistoryStep  *int64         `json:"-" db:"history_step"`  // step of the run at which it was logged; nil if unknown
+	TTL          *int64         `json:"-" db:"ttl"`           // seconds from its creation to its deletion; nil means that it is kept
 	domain.Creator
 	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
 	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
@@ -75,6 +77,8 @@ const (
 	artifact_version.state,
 	artifact_version.size,
 	artifact_version.files,
+	artifact_version.history_step,
+	artifact_version.ttl,
 	artifact_version.created_date,
 	artifact_version.created_by,
 	artifact_version.created_key,

@@ -31,6 +31,8 @@ type NewVersion struct {
 	Metadata    string
 	Aliases     []string
 	Tags        []string
+	HistoryStep *int64 // see Version
+	TTL         int64  // in seconds; 0 means that the version is kept
 }
 
 // CreateVersion returns a version in a collection, usually a new pending one, to which the client
@@ -43,7 +45,7 @@ type NewVersion struct {
 func (db *DB) CreateVersion(ctx context.Context, actor domain.Actor, n NewVersion) (Version, error) {
 	err := domain.FirstError(
 		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
-		domain.CheckText("description", n.Description), domain.CheckText("metadata", n.Metadata), checkAliases(n.Aliases), checkTags(n.Tags))
+		domain.CheckText("description", n.Description), domain.CheckText("metadata", n.Metadata), checkAliases(n.Aliases), checkTags(n.Tags), checkTTL(n.TTL))
 	if err == nil && strings.ContainsAny(n.Collection, "/:") {
 		err = domain.Invalid("name", "The name of an artifact must not have a slash or a colon.")
 	}
@@ -91,12 +93,12 @@ func (db *DB) CreateVersion(ctx context.Context, actor domain.Actor, n NewVersio
 		}
 		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO artifact_version
-			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date,
+			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, history_step, ttl, created_date, updated_date,
 				created_by, created_key)
 			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM artifact_version WHERE experiment_id = ? AND collection = ?),
-				?, ?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+				?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, `+domain.CreatorValues+`)`,
 			id, it.ExperimentID, it.Num, n.Collection, it.ExperimentID, n.Collection,
-			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, Pending, tx.Now, tx.Now,
+			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, Pending, n.HistoryStep, n.TTL, tx.Now, tx.Now,
 			tx.Actor.CreatorID(), tx.Actor.Key)
 		if err == nil {
 			a, err = versionByID(tx, id)

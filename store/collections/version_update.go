@@ -9,6 +9,7 @@ import (
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/json"
+	"tracker/store/registry"
 	"tracker/store/scalar"
 )
 
@@ -40,6 +41,7 @@ type Patch struct {
 	Tags        []string // replaces all tags of the version; nil keeps them
 	AddTags     []string
 	RemoveTags  []string
+	TTL         *int64 // in seconds; 0 means that the version is kept
 }
 
 // UpdateVersion changes an artifact version. An alias that another version of the collection has is
@@ -48,6 +50,9 @@ type Patch struct {
 func (db *DB) UpdateVersion(ctx context.Context, actor domain.Actor, id string, p Patch) (Version, error) {
 	err := domain.FirstError(checkAliases(p.Aliases), checkAliases(p.Add), checkTags(p.Tags), checkTags(p.AddTags),
 		domain.CheckOptional("description", p.Description), domain.CheckOptional("metadata", p.Metadata))
+	if err == nil && p.TTL != nil {
+		err = checkTTL(*p.TTL)
+	}
 	if err != nil {
 		return Version{}, err
 	}
@@ -62,8 +67,9 @@ func (db *DB) UpdateVersion(ctx context.Context, actor domain.Actor, id string, 
 		if _, err := tx.Exec(`UPDATE artifact_version SET
 				description  = coalesce(?, description),
 				metadata     = coalesce(?, metadata),
+				ttl          = nullif(coalesce(?, ttl), 0),
 				updated_date = ?
-			WHERE num = ?`, p.Description, p.Metadata, tx.Now, a.Num); err != nil {
+			WHERE num = ?`, p.Description, p.Metadata, p.TTL, tx.Now, a.Num); err != nil {
 			return a, err
 		}
 		if err := patchAliases(tx, &a, p); err != nil {
@@ -131,6 +137,11 @@ func (db *DB) DeleteVersion(ctx context.Context, actor domain.Actor, id string, 
 					return domain.Errorf(domain.CodeConflict, "The artifact has the alias %s; remove it first, or delete the artifact with its aliases.", scalar.Quote(alias))
 				}
 			}
+			err = registry.RefuseIfVersioned(tx, `model_version.source = ?`,
+				"The artifact is used by %s; delete those versions first.", registry.ArtifactSource+a.ID)
+			if err != nil {
+				return err
+			}
 			at, err := files.AllowTree(tx, actor, files.Tree{IterationID: a.IterationID}, domain.RightDelete)
 			if err != nil {
 				return err
@@ -167,6 +178,16 @@ func checkAliases(all []string) error {
 		if _, ok := versionNumber(a); ok {
 			return domain.Invalid("aliases", "%s is the number of a version; choose another alias.", scalar.Quote(a))
 		}
+	}
+	return nil
+}
+
+// maxTTL is the maximum time to live of a version, in seconds: a hundred years.
+const maxTTL = 100 * 365 * 24 * 3600
+
+func checkTTL(seconds int64) error {
+	if seconds < 0 || seconds > maxTTL {
+		return domain.Invalid("ttl", "The time to live of a version must be between 0 and %d seconds.", int64(maxTTL))
 	}
 	return nil
 }

@@ -204,6 +204,14 @@ var artifactVersionKind = &Kind{
 		Clear:   `DELETE FROM artifact_file WHERE artifact_num = ` + artifactVersionNum,
 		Write:   `INSERT INTO artifact_file (artifact_num, name, md5) VALUES (` + artifactVersionNum + `, :name, :md5)`,
 	}, {
+		Name:     "artifact_life",
+		From:     `FROM artifact_version WHERE id = :record AND (history_step IS NOT NULL OR ttl IS NOT NULL)`,
+		Columns:  []Column{{"history_step", Any}, {"ttl", Any}},
+		Content:  2,
+		Optional: true,
+		Clear:    `UPDATE artifact_version SET history_step = NULL, ttl = NULL WHERE id = :record`,
+		Write:    `UPDATE artifact_version SET history_step = :history_step, ttl = :ttl WHERE id = :record`,
+	}, {
 		Name:     "artifact_tag",
 		From:     `FROM artifact_tag WHERE artifact_num = ` + artifactVersionNum + ` ORDER BY tag`,
 		Columns:  []Column{{"tag", Name}},

@@ -65,6 +65,15 @@ var experimentKind = &Kind{
 		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, panels, updated_date, created_by, created_key)
 			VALUES (:record, :id, :name, :query, :created_date, :panels, :updated_date, :created_by, :created_key)`,
 	}, {
+		Name:     "artifact_collection",
+		From:     `FROM artifact_collection WHERE experiment_id = :record ORDER BY name`,
+		Columns:  []Column{{"name", Text}, {"description", Text}, {"tags", Long}, {"updated_date", Any}},
+		Content:  3,
+		Optional: true,
+		Clear:    `DELETE FROM artifact_collection WHERE experiment_id = :record`,
+		Write: `INSERT INTO artifact_collection (experiment_id, name, description, tags, updated_date)
+			VALUES (:record, :name, :description, :tags, :updated_date)`,
+	}, {
 		Name: "wandb_sweep",
 		From: `FROM wandb_sweep
 			WHERE experiment_id = :record ORDER BY id`,

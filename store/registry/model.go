@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"tracker/store/domain"
 	"tracker/store/scalar"
@@ -96,19 +98,44 @@ func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID str
 		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
 			return domain.Created{}, err
 		}
-		id := domain.NewID()
-		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date, created_by, created_key)
-			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
-			id, projectID, n.Name, n.Description, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
-		if sqlite.IsDuplicate(err) {
-			return domain.Created{}, errModelExists
-		}
-		if err != nil {
-			return domain.Created{}, err
-		}
-		owner := domain.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}
-		return domain.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
+		id, err := insertModel(tx, actor, projectID, n)
+		return domain.Created{ID: id}, err
 	})
+}
+
+func insertModel(tx *domain.Tx, actor domain.Actor, projectID string, n NewModel) (id string, err error) {
+	id = domain.NewID()
+	_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date, created_by, created_key)
+		VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+		id, projectID, n.Name, n.Description, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
+	if sqlite.IsDuplicate(err) {
+		return "", errModelExists
+	}
+	if err != nil {
+		return "", err
+	}
+	owner := domain.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}
+	return id, tx.SetProperties(actor, owner, n.Properties)
+}
+
+// EnsureModel returns the model with the given name. It creates the model if the project does not
+// have it. The actor needs the right to create.
+func EnsureModel(tx *domain.Tx, actor domain.Actor, projectID, name string) (m Model, err error) {
+	if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
+		return m, err
+	}
+	const query = `SELECT ` + modelColumns + ` FROM model WHERE project_id = ? AND name = ? AND deleted_date IS NULL`
+	err = tx.Get(&m, query, projectID, name)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return m, err
+	}
+	if err := domain.CheckName("name", name); err != nil {
+		return m, err
+	}
+	if _, err := insertModel(tx, actor, projectID, NewModel{Name: name}); err != nil {
+		return m, err
+	}
+	return m, tx.Get(&m, query, projectID, name)
 }
 
 // UpdateModel changes a model. It returns CONFLICT if another model in the project has the new

@@ -11,6 +11,16 @@ import (
 // maxVersionsNamed is the maximum number of versions in the error message of a rejected deletion.
 const maxVersionsNamed = 5
 
+// ArtifactSource begins the source of a model version that was made from an artifact version. The
+// id of the artifact version follows.
+const ArtifactSource = "artifacts:/"
+
+// FromArtifacts returns the SQL condition that a model version was made from an artifact version
+// for which the condition where holds.
+func FromArtifacts(where string) string {
+	return `model_version.source IN (SELECT '` + ArtifactSource + `' || artifact_version.id FROM artifact_version WHERE ` + where + `)`
+}
+
 // RefuseIfArtifactVersioned returns CONFLICT if a model version refers to the artifact with the
 // row number num.
 func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
@@ -19,32 +29,36 @@ func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 }
 
 // RefuseIfIterationVersioned returns CONFLICT if a model version refers to the iteration with
-// the row number num or to one of the iteration's artifacts.
+// the row number num, to one of the iteration's artifacts, or to an artifact version that the
+// iteration logged.
 func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
-		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
-		"It or one of its artifacts is used by %s; delete those versions first.", num, num)
+		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)
+		OR `+FromArtifacts(`iteration_num = ?`),
+		"It or one of its artifacts is used by %s; delete those versions first.", num, num, num)
 }
 
 // RefuseIfExperimentVersioned returns CONFLICT if a model version refers to an iteration or an
 // artifact of the experiment.
 func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
-		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`,
-		"The experiment is used by %s; delete those versions first.", id, id)
+		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)
+		OR `+FromArtifacts(`experiment_id = ?`),
+		"The experiment is used by %s; delete those versions first.", id, id, id)
 }
 
 // RefuseIfProjectVersioned returns CONFLICT if a model version in another project refers to an
 // iteration or artifact in the project. The project's own models do not count, because they are
-// deleted with the project. The check is a safeguard, because no function creates a reference
-// to another project.
+// deleted with the project. Only versions that were made from artifact versions refer to another
+// project.
 func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model.project_id <> ? AND (
 			model_version.iteration_num IN (
 				SELECT num FROM iteration JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?)
 			OR model_version.resource_num IN (
-				SELECT num FROM resource JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?))`,
-		"The project is used by %s in another project; delete those versions first.", id, id, id)
+				SELECT num FROM resource JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?)
+			OR `+FromArtifacts(`experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`)+`)`,
+		"The project is used by %s in another project; delete those versions first.", id, id, id, id)
 }
 
 // RefuseIfVersioned returns CONFLICT if a version matches the SQL condition. It ignores

@@ -142,33 +142,40 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelI
 		if err != nil {
 			return domain.Created{}, err
 		}
-		iteration, err := IterationOfProject(tx, m.ProjectID, n.IterationID)
-		if err != nil {
-			return domain.Created{}, err
-		}
-		artifact, err := artifactOfProject(tx, m.ProjectID, n.ArtifactID)
-		if err != nil {
-			return domain.Created{}, err
-		}
-		id := domain.NewID()
-		var version int64
-		err = tx.Row(`UPDATE model SET last_version = last_version + 1 WHERE id = ? RETURNING last_version`,
-			modelID).Scan(&version)
-		if err != nil {
-			return domain.Created{}, err
-		}
-		_, err = tx.Exec(`INSERT INTO model_version
-			(id, model_id, version, iteration_num, resource_num, source, location, run_id, run_link, stage,
-				description, created_date, updated_date, created_by, created_key)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
-			id, modelID, version, iteration, artifact, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
-			n.Description, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
-		if err != nil {
-			return domain.Created{}, err
-		}
-		owner := domain.PropertyOwner{ProjectID: m.ProjectID, Column: "model_version_id", Key: id}
-		return domain.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
+		id, err := InsertModelVersion(tx, actor, m, n)
+		return domain.Created{ID: id}, err
 	})
+}
+
+// InsertModelVersion adds a version with the next number to model m and returns its id. The caller
+// must have checked n and the right to create.
+func InsertModelVersion(tx *domain.Tx, actor domain.Actor, m Model, n NewModelVersion) (id string, err error) {
+	iteration, err := IterationOfProject(tx, m.ProjectID, n.IterationID)
+	if err != nil {
+		return "", err
+	}
+	artifact, err := artifactOfProject(tx, m.ProjectID, n.ArtifactID)
+	if err != nil {
+		return "", err
+	}
+	id = domain.NewID()
+	var version int64
+	err = tx.Row(`UPDATE model SET last_version = last_version + 1 WHERE id = ? RETURNING last_version`,
+		m.ID).Scan(&version)
+	if err != nil {
+		return "", err
+	}
+	_, err = tx.Exec(`INSERT INTO model_version
+		(id, model_id, version, iteration_num, resource_num, source, location, run_id, run_link, stage,
+			description, created_date, updated_date, created_by, created_key)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+		id, m.ID, version, iteration, artifact, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
+		n.Description, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
+	if err != nil {
+		return "", err
+	}
+	owner := domain.PropertyOwner{ProjectID: m.ProjectID, Column: "model_version_id", Key: id}
+	return id, tx.SetProperties(actor, owner, n.Properties)
 }
 
 // UpdateModelVersion changes a version. A move to PRODUCTION archives the former production

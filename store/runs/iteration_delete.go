@@ -30,8 +30,9 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 		var made []registry.MadeVersion
 		err := v.tx.Select(&made, registry.MadeVersionSelect+`
 			WHERE model_version.iteration_num = ?
-				OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`+registry.MadeVersionOrder,
-			it.Num, it.Num, domain.MaxLimit)
+				OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)
+				OR `+registry.FromArtifacts(`iteration_num = ?`)+registry.MadeVersionOrder,
+			it.Num, it.Num, it.Num, domain.MaxLimit)
 		if err != nil {
 			return d, err
 		}

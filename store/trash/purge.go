@@ -185,17 +185,19 @@ func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err err
 		return t, err
 	}
 	var condition string
-	args := []any{id, id}
+	args := []any{id, id, id}
 	switch t.Kind {
 	case domain.TrashedArtifact:
 		condition, args = `model_version.resource_num = (SELECT num FROM resource WHERE id = ?)`, args[:1]
 	case domain.TrashedIteration:
 		condition = `model_version.iteration_num = (SELECT num FROM iteration WHERE id = ?)
 			OR model_version.resource_num IN (
-				SELECT num FROM resource WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?))`
+				SELECT num FROM resource WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?))
+			OR ` + registry.FromArtifacts(`iteration_num = (SELECT num FROM iteration WHERE id = ?)`)
 	case domain.TrashedExperiment:
 		condition = `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
-			OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`
+			OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)
+			OR ` + registry.FromArtifacts(`experiment_id = ?`)
 	default:
 		return t, nil
 	}
