@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,7 @@ func (c *call) artifactURL(a *collections.Version, name string) (string, error) 
 func artifactSubject(id, name string) string { return "artifact/" + id + "/" + name }
 
 func (c *call) writeArtifactFile() error {
-	a, err := c.db.Collections.Version(c.ctx, c.actor, c.vars["artifact"])
+	a, err := c.artifactVersion(c.vars["artifact"])
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (c *call) writeArtifactFile() error {
 }
 
 func (c *call) readArtifactFile() error {
-	a, err := c.db.Collections.Version(c.ctx, c.actor, c.vars["artifact"])
+	a, err := c.artifactVersion(c.vars["artifact"])
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (c *call) readArtifactFileByMD5() error {
 	if err != nil {
 		return domain.Invalid("md5", "The MD5 of a file must be 32 hexadecimal digits.")
 	}
-	run, name, err := c.db.Collections.FileWith(c.ctx, c.actor, c.vars["artifact"], base64.StdEncoding.EncodeToString(sum))
+	run, name, err := c.db.Collections.FileWith(c.ctx, c.actor, storedID(c.vars["artifact"]), base64.StdEncoding.EncodeToString(sum))
 	if err != nil {
 		return err
 	}
@@ -75,26 +74,26 @@ func (c *call) readArtifactFileByMD5() error {
 
 // artifactObject returns an artifact version with all fields that clients query.
 func (c *call) artifactObject(entity string, a *collections.Version) object {
-	project := func() object {
-		return object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity, "entity": c.entity(entity)}
-	}
-	sequence := func() object { return c.collection(entity, a) }
-	aliases := make([]object, 0, len(a.Aliases)+1)
-	for _, alias := range append(slices.Clone(a.Aliases), "v"+itoa(a.Version)) {
-		aliases = append(aliases, object{"__typename": "ArtifactAlias", "id": a.ID + ":" + alias, "alias": alias, "artifactCollectionName": a.Collection,
-			"artifactCollection": sequence()})
-	}
+	own := member{Version: a}
 	kind := object{"__typename": "ArtifactType", "id": a.Type, "name": a.Type, "description": nil, "createdAt": isoTime(a.CreatedDate)}
 	files := func(in args) (any, error) { return c.artifactFiles(a, in) }
-	return object{
-		"__typename": "Artifact", "id": a.ID, "artifactSequence": sequence(), "versionIndex": a.Version, "artifactType": kind,
-		"description": orNull(a.Description), "metadata": orNull(a.Metadata), "ttlDurationSeconds": -1, "ttlIsInherited": false,
-		"tags": tagObjects(a), "historyStep": nil, "state": string(a.State), "size": a.Size, "digest": a.Digest, "digestAlgorithm": nil,
+	o := object{
+		"__typename": "Artifact", "id": artifactID(a.ID), "artifactSequence": c.collectionOf(entity, own), "versionIndex": a.Version, "artifactType": kind,
+		"description": orNull(a.Description), "metadata": orNull(a.Metadata), "ttlDurationSeconds": noTTL, "ttlIsInherited": false,
+		"tags": tagObjects(a.ID, a.Tags), "historyStep": nil, "state": string(a.State), "size": a.Size, "digest": a.Digest, "digestAlgorithm": nil,
 		"commitHash": a.ID, "fileCount": a.Files, "createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate),
-		"aliases": aliases, "project": project(),
+		"project": projectInfo(entity, a.ProjectID, a.Project),
 		"currentManifest": object{"__typename": "ArtifactManifest", "id": a.ID, "file": object{"__typename": "File", "id": a.ID,
 			"directUrl": func(args) (any, error) { return c.artifactURL(a, manifestName) }}},
 		"files": files, "filesByManifestEntries": files,
+		"aliases": func(args) (any, error) {
+			all := c.aliasObjects(entity, own)
+			links, err := c.links(a)
+			for _, m := range links {
+				all = append(all, c.aliasObjects(entity, m)...)
+			}
+			return all, err
+		},
 		"createdBy": func(args) (any, error) { return c.runByID(entity, a.IterationID) },
 		"usedBy": func(args) (any, error) {
 			ids, err := c.db.Collections.Users(c.ctx, c.actor, a.ID)
@@ -111,8 +110,38 @@ func (c *call) artifactObject(entity string, a *collections.Version) object {
 			}
 			return connection(nodes), nil
 		},
-		"artifactMemberships": func(args) (any, error) { return connection([]object{c.membership(entity, a)}), nil },
+		"artifactMemberships": func(args) (any, error) {
+			nodes := []object{c.membership(entity, own)}
+			links, err := c.links(a)
+			for _, m := range links {
+				nodes = append(nodes, c.membership(entity, m))
+			}
+			return connection(nodes), err
+		},
 	}
+	if a.TTL != nil {
+		o["ttlDurationSeconds"] = *a.TTL
+	}
+	if a.HistoryStep != nil {
+		o["historyStep"] = *a.HistoryStep
+	}
+	return o
+}
+
+// noTTL is the time to live of an artifact version that is kept until somebody deletes it. A client
+// sends inheritedTTL for the default of the collection, which has none.
+const (
+	inheritedTTL = -1
+	noTTL        = -2
+)
+
+// ttlOf returns the time to live in the argument "ttlDurationSeconds", in seconds. It returns 0 if
+// the version is to be kept, and nil if the argument is missing.
+func ttlOf(a args) *int64 {
+	if a["ttlDurationSeconds"] == nil {
+		return nil
+	}
+	return new(max(0, a.number("ttlDurationSeconds", 0)))
 }
 
 // runByID returns the run whose iteration has the given id.
@@ -123,172 +152,6 @@ func (c *call) runByID(entity, id string) (object, error) {
 	}
 	project, err := c.projectOf(&r)
 	return c.runObject(entity, project, &r), err
-}
-
-// collection returns the collection that contains all versions of an artifact name.
-func (c *call) collection(entity string, a *collections.Version) object {
-	return object{
-		"__typename": "ArtifactSequence", "id": a.ProjectID + "/" + a.Collection, "name": a.Collection, "description": nil, "state": "READY",
-		"createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate), "tags": connection(nil),
-		"project": object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity,
-			"entity": object{"__typename": "Entity", "id": entity, "name": entity}},
-		"defaultArtifactType": object{"__typename": "ArtifactType", "id": a.Type, "name": a.Type},
-		"latestArtifact": func(args) (any, error) {
-			found, err := c.version(a.ProjectID, a.Collection+":"+collections.Latest)
-			if err != nil || found == nil {
-				return nil, err
-			}
-			return c.artifactObject(entity, found), nil
-		},
-		"artifacts": func(in args) (any, error) {
-			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: a.ProjectID, Name: a.Collection})
-			if err != nil {
-				return nil, err
-			}
-			return c.artifactPage(entity, all, in)
-		},
-		"aliases": func(args) (any, error) {
-			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: a.ProjectID, Name: a.Collection})
-			var nodes []object
-			for _, v := range all {
-				for _, alias := range append(slices.Clone(v.Aliases), "v"+itoa(v.Version)) {
-					nodes = append(nodes, object{"__typename": "ArtifactAlias", "id": v.ID + ":" + alias, "alias": alias})
-				}
-			}
-			return connection(nodes), err
-		},
-		"artifactMembership": func(in args) (any, error) {
-			found, err := c.version(a.ProjectID, a.Collection+":"+in.str("aliasName"))
-			if err != nil || found == nil {
-				return nil, err
-			}
-			return c.membership(entity, found), nil
-		},
-	}
-}
-
-// membership returns an artifact version as a member of its collection.
-func (c *call) membership(entity string, a *collections.Version) object {
-	o := c.artifactObject(entity, a)
-	return object{"__typename": "ArtifactCollectionMembership", "id": a.ID, "versionIndex": a.Version, "createdAt": isoTime(a.CreatedDate),
-		"aliases": o["aliases"], "artifactCollection": o["artifactSequence"], "artifact": o, "files": o["files"]}
-}
-
-// artifactPage returns a page of artifact versions. The arguments "first" and "after" select
-// the page.
-func (c *call) artifactPage(entity string, all []collections.Version, in args) (any, error) {
-	offset, err := offsetOf(in.str("after"))
-	if err != nil {
-		return nil, err
-	}
-	offset = min(offset, len(all))
-	end := min(len(all), offset+int(max(1, min(in.number("first", 50), domain.MaxLimit))))
-	edges := []object{}
-	for i := offset; i < end; i++ {
-		edges = append(edges, object{"node": c.artifactObject(entity, &all[i]), "version": "v" + itoa(all[i].Version), "cursor": itoa(int64(i + 1))})
-	}
-	page := pageOf(edges, "", end < len(all))
-	page["totalCount"] = len(all)
-	return page, nil
-}
-
-// version returns the committed artifact version with a name such as model:v3 or model:latest.
-// It returns nil if the version does not exist.
-func (c *call) version(projectID, name string) (*collections.Version, error) {
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	collection, alias, ok := strings.Cut(name, ":")
-	if !ok || alias == "" {
-		alias = collections.Latest
-	}
-	all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: projectID, Name: collection})
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		if slices.Contains(all[i].Aliases, alias) || "v"+itoa(all[i].Version) == alias || all[i].Digest == alias {
-			return &all[i], nil
-		}
-	}
-	return nil, nil
-}
-
-// projectArtifacts adds the artifact fields to a project object.
-func (c *call) projectArtifacts(o object, entity, projectID string) {
-	find := func(kind, collection string) ([]collections.Version, error) {
-		return c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: projectID, Type: kind, Name: collection})
-	}
-	one := func(in args) (any, error) {
-		a, err := c.version(projectID, in.str("name"))
-		if err != nil || a == nil {
-			return nil, err
-		}
-		return c.artifactObject(entity, a), nil
-	}
-	ofKind := func(kind string) func(args) (any, error) {
-		return func(in args) (any, error) {
-			all, err := find(kind, "")
-			if err != nil {
-				return nil, err
-			}
-			seen := map[string]bool{}
-			var nodes []object
-			for i := range all {
-				if !seen[all[i].Collection] {
-					seen[all[i].Collection] = true
-					nodes = append(nodes, c.collection(entity, &all[i]))
-				}
-			}
-			return connection(nodes), nil
-		}
-	}
-	collection := func(kind string) func(args) (any, error) {
-		return func(in args) (any, error) {
-			all, err := find(kind, in.str("name"))
-			if err != nil || len(all) == 0 {
-				return nil, err
-			}
-			return c.collection(entity, &all[0]), nil
-		}
-	}
-	kindObject := func(name string) object {
-		return object{"__typename": "ArtifactType", "id": name, "name": name, "description": nil, "createdAt": isoTime(0),
-			"artifact": one, "artifactCollection": collection(name), "artifactSequence": collection(name),
-			"artifactCollections": ofKind(name), "artifactSequences": ofKind(name)}
-	}
-	o["artifact"] = one
-	o["artifactCollectionMembership"] = func(in args) (any, error) {
-		a, err := c.version(projectID, in.str("name"))
-		if err != nil || a == nil {
-			return nil, err
-		}
-		return c.membership(entity, a), nil
-	}
-	o["artifactCollection"] = collection("")
-	o["artifactCollections"] = ofKind("")
-	o["artifactType"] = func(in args) (any, error) {
-		all, err := find(in.str("name"), "")
-		if err != nil || len(all) == 0 {
-			return nil, err
-		}
-		return kindObject(in.str("name")), nil
-	}
-	o["artifactTypes"] = func(args) (any, error) {
-		all, err := find("", "")
-		if err != nil {
-			return nil, err
-		}
-		var kinds []string
-		for _, a := range all {
-			if !slices.Contains(kinds, a.Type) {
-				kinds = append(kinds, a.Type)
-			}
-		}
-		nodes := make([]object, len(kinds))
-		for i, k := range kinds {
-			nodes[i] = kindObject(k)
-		}
-		return connection(nodes), nil
-	}
 }
 
 // metadataText returns the metadata as JSON, or "" if it is "null".
@@ -330,13 +193,4 @@ func tagNames(a args, argument string) []string {
 		}
 	}
 	return names
-}
-
-// tagObjects returns the tags of an artifact version.
-func tagObjects(a *collections.Version) []object {
-	tags := make([]object, len(a.Tags))
-	for i, tag := range a.Tags {
-		tags[i] = object{"__typename": "Tag", "id": a.ID + ":" + tag, "name": tag, "tagCategoryName": nil, "attributes": nil}
-	}
-	return tags
 }

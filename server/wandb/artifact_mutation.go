@@ -49,15 +49,17 @@ func (c *call) createArtifact(a args) (any, error) {
 	if collection == "" && len(names) > 0 {
 		collection = names[0]
 	}
+	var step *int64
+	if a["historyStep"] != nil {
+		step = new(a.number("historyStep", 0))
+	}
+	ttl := int64(0)
+	if given := ttlOf(a); given != nil {
+		ttl = *given
+	}
 	made, err := c.db.Collections.CreateVersion(c.ctx, c.actor, collections.NewVersion{
 		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"), SharedID: a.str("distributedID"),
-		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a), Tags: tagNames(a, "tags")})
-	if err != nil {
-		return nil, err
-	}
-	if a.number("ttlDurationSeconds", 0) > 0 {
-		err = c.lose(run, "The time to live of the artifact "+made.Collection+" was not stored: artifacts are kept until they are deleted.")
-	}
+		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a), Tags: tagNames(a, "tags"), HistoryStep: step, TTL: ttl})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (c *call) manifestObject(a collections.Version, name string) object {
 // or if it adds files to the newest version, createManifest returns a new part of the manifest
 // instead.
 func (c *call) createManifest(in args) (any, error) {
-	a, err := c.db.Collections.Version(c.ctx, c.actor, in.str("artifactID"))
+	a, err := c.artifactVersion(in.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +105,7 @@ func (c *call) createManifest(in args) (any, error) {
 
 func (c *call) updateManifest(in args) (any, error) {
 	id, name, _ := strings.Cut(in.str("artifactManifestID"), "/")
-	a, err := c.db.Collections.Version(c.ctx, c.actor, id)
+	a, err := c.artifactVersion(id)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +122,7 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 	for _, f := range a.objects("artifactFiles") {
 		id, name := f.str("artifactID"), f.str("name")
 		if known[id] == nil {
-			found, err := c.db.Collections.Version(c.ctx, c.actor, id)
+			found, err := c.artifactVersion(id)
 			if err != nil {
 				return nil, err
 			}
@@ -135,13 +137,13 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 			return nil, err
 		}
 		nodes = append(nodes, object{"__typename": "File", "id": of.ID + "/" + name, "name": name, "displayName": name, "storagePath": name,
-			"uploadUrl": link, "uploadHeaders": []string{}, "uploadMultipartUrls": nil, "artifact": object{"__typename": "Artifact", "id": of.ID}})
+			"uploadUrl": link, "uploadHeaders": []string{}, "uploadMultipartUrls": nil, "artifact": object{"__typename": "Artifact", "id": artifactID(of.ID)}})
 	}
 	return object{"files": connection(nodes)}, nil
 }
 
 func (c *call) commitArtifact(a args) (any, error) {
-	found, err := c.db.Collections.Version(c.ctx, c.actor, a.str("artifactID"))
+	found, err := c.artifactVersion(a.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
@@ -165,33 +167,20 @@ func (c *call) commitArtifact(a args) (any, error) {
 }
 
 func (c *call) updateArtifact(a args) (any, error) {
-	if a.number("ttlDurationSeconds", 0) > 0 {
-		return nil, domain.Invalid("ttlDurationSeconds", "This server keeps artifacts until they are deleted; leave out ttl.")
-	}
-	p := collections.Patch{Description: a.text("description"), Metadata: a.text("metadata"), AddTags: tagNames(a, "tagsToAdd"), RemoveTags: tagNames(a, "tagsToDelete")}
+	p := collections.Patch{TTL: ttlOf(a), Description: a.text("description"), Metadata: a.text("metadata"), AddTags: tagNames(a, "tagsToAdd"), RemoveTags: tagNames(a, "tagsToDelete")}
 	if a["aliases"] != nil {
 		p.Aliases = append([]string{}, aliasNames(a)...)
 	}
-	changed, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, a.str("artifactID"), p)
+	changed, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, storedID(a.str("artifactID")), p)
 	if err != nil {
 		return nil, err
 	}
 	return object{"artifact": c.artifactObject(c.user.Username, &changed)}, nil
 }
 
-func (c *call) addAliases(a args) (any, error) {
-	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, a.str("artifactID"), collections.Patch{Add: aliasNames(a)})
-	return object{"success": err == nil}, err
-}
-
-func (c *call) deleteAliases(a args) (any, error) {
-	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, a.str("artifactID"), collections.Patch{Remove: aliasNames(a)})
-	return object{"success": err == nil}, err
-}
-
 func (c *call) deleteArtifact(a args) (any, error) {
 	defer c.untimed()()
-	deleted, err := c.db.Collections.DeleteVersion(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
+	deleted, err := c.db.Collections.DeleteVersion(c.ctx, c.actor, storedID(a.str("artifactID")), a.truth("deleteAliases"))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +196,7 @@ func (c *call) useArtifact(a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := c.db.Collections.UseVersion(c.ctx, c.actor, a.str("artifactID"), run)
+	used, err := c.db.Collections.UseVersion(c.ctx, c.actor, storedID(a.str("artifactID")), run)
 	if err != nil {
 		return nil, err
 	}

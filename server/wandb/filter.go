@@ -33,9 +33,10 @@ type filterParser struct {
 }
 
 // subject is a run to which a filter is applied. The JSON fields of the run are decoded on
-// first use.
+// first use. If field is not nil, the subject is another record with these fields.
 type subject struct {
 	ctx             context.Context
+	field           func(name string) any
 	r               *wandb.Record
 	now             time.Time
 	config, summary map[string]any
@@ -239,6 +240,9 @@ func equal(v, want any) bool {
 func (s *subject) value(name string) any {
 	if s.ctx.Err() != nil {
 		return nil // the time limit is exceeded
+	}
+	if s.field != nil {
+		return s.field(name)
 	}
 	name, _ = strings.CutPrefix(name, "run.")
 	switch name {

@@ -25,10 +25,15 @@ func (c *call) mutations() object {
 		"createRunFiles":           c.createRunFiles,
 		"deleteRun":                c.deleteRun,
 		"deleteFiles":              c.deleteFiles,
+		"renameProject":            c.renameProject,
+		"deleteModel":              c.deleteProject,
+		"stopRun":                  c.stopRun,
+		"updateRunState":           c.updateRunState,
 		"notifyScriptableRunAlert": c.alert,
 		"markRunFilesUploaded":     func(args) (any, error) { return object{"success": true}, nil },
 	}
 	maps.Copy(all, c.artifactMutations())
+	maps.Copy(all, c.collectionMutations())
 	maps.Copy(all, c.sweepMutations())
 	return all
 }
@@ -110,6 +115,8 @@ func (c *call) upsertModel(a args) (any, error) {
 	if name == "" {
 		name = defaultProject
 	}
+	_, err := c.projectNamed(name)
+	isNew := isNotFound(err)
 	id, err := c.db.Projects.EnsureProject(c.ctx, c.actor, domain.NewProject{Name: name})
 	if err != nil {
 		return nil, err
@@ -120,7 +127,7 @@ func (c *call) upsertModel(a args) (any, error) {
 		}
 	}
 	p, err := c.project(a.str("entityName"), id)
-	return object{"model": p, "project": p, "inserted": true}, err
+	return object{"model": p, "project": p, "inserted": isNew}, err
 }
 
 // createRunFiles returns an upload address for each named file of a run.
@@ -147,9 +154,30 @@ func (c *call) createRunFiles(a args) (any, error) {
 	return object{"runID": run, "uploadHeaders": []string{}, "files": files}, nil
 }
 
+// deleteRun moves a run to the trash. A repeated call changes nothing.
 func (c *call) deleteRun(a args) (any, error) {
-	err := c.db.Runs.DeleteIteration(c.ctx, c.actor, a.str("id"))
+	err := ignoreMissing(c.db.Runs.DeleteIteration(c.ctx, c.actor, a.str("id")))
 	return object{"success": err == nil, "clientMutationId": nil}, err
+}
+
+// stopRun asks the script of a run to stop. It does nothing if the run has ended.
+func (c *call) stopRun(a args) (any, error) {
+	err := c.db.Runs.RequestStop(c.ctx, c.actor, a.str("id"))
+	if err != nil && domain.AsError(err).Code == domain.CodeIterationEnded {
+		err = nil
+	}
+	return object{"clientMutationId": nil, "success": err == nil}, err
+}
+
+// updateRunState marks a run as failed. The other state that clients send, pending, does not exist
+// here.
+func (c *call) updateRunState(a args) (any, error) {
+	if state := a.str("state"); state != "failed" {
+		return nil, domain.Invalid("state", "The state of a run can only be changed to failed; start another run instead.")
+	}
+	status := domain.Failed
+	err := c.db.Runs.UpdateIteration(c.ctx, c.actor, a.str("id"), runs.IterationPatch{Status: &status})
+	return object{"success": err == nil}, err
 }
 
 func (c *call) deleteFiles(a args) (any, error) {

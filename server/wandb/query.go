@@ -13,41 +13,47 @@ import (
 func (c *call) queries() object {
 	return object{
 		"__typename": "Query",
-		"viewer":     func(args) (any, error) { return c.viewer(), nil },
+		"viewer":     func(args) (any, error) { return c.userObject(c.user), nil },
 		"serverInfo": func(args) (any, error) { return c.serverInfo(), nil },
 		"__type":     func(a args) (any, error) { return typeNamed(a.str("name")), nil },
 		"entity":     func(a args) (any, error) { return c.entity(a.str("name")), nil },
 		"model":      func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
 		"project":    func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
 		"artifact": func(a args) (any, error) {
-			found, err := c.db.Collections.Version(c.ctx, c.actor, a.str("id"))
+			found, err := c.artifactVersion(a.str("id"))
 			if isNotFound(err) {
 				return nil, nil
 			}
 			return c.artifactObject(c.user.Username, &found), err
 		},
 		"clientIDMapping": func(a args) (any, error) {
-			found, err := c.db.Collections.Version(c.ctx, c.actor, a.str("clientID"))
+			found, err := c.artifactVersion(a.str("clientID"))
 			if isNotFound(err) {
 				return nil, nil
 			}
-			return object{"serverID": found.ID}, err
+			return object{"serverID": artifactID(found.ID)}, err
+		},
+		"artifactCollection": func(a args) (any, error) { return orNone(c.collectionByID(c.user.Username, a.str("id"))) },
+		"organization":       func(a args) (any, error) { return c.organization(a.str("name")), nil },
+		"users": func(a args) (any, error) {
+			all, err := c.visibleUsers(a.str("query"))
+			nodes := make([]object, len(all))
+			for i, u := range all {
+				nodes[i] = c.userObject(u)
+			}
+			return connection(nodes), err
 		},
 		"models":   c.projects,
 		"projects": c.projects,
 	}
 }
 
-func (c *call) viewer() object {
-	u := c.user
-	return object{
-		"__typename": "User", "id": u.ID, "entity": u.Username, "username": u.Username, "name": fullName(u), "admin": u.IsAdmin,
-		"email": "", "flags": "{}", "deletedAt": nil,
-		"teams":    connection([]object{{"__typename": "Entity", "name": u.Username}}),
-		"apiKeys":  connection(nil),
-		"accounts": connection(nil),
-		"projects": c.projects,
+// orNone returns o as a value that is null in the response if o is nil.
+func orNone(o object, err error) (any, error) {
+	if o == nil {
+		return nil, err
 	}
+	return o, err
 }
 
 func fullName(u domain.User) string {
@@ -60,22 +66,21 @@ func fullName(u domain.User) string {
 	return u.Username
 }
 
-func (c *call) serverInfo() object {
-	return object{"__typename": "ServerInfo", "cliVersionInfo": map[string]any{"max_cli_version": "9.9.9"}, "latestLocalVersionInfo": nil,
-		// Without the first feature, list(artifact.files()) raises NotImplementedError in the
-		// client.
-		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true},
-			{"__typename": "ServerFeature", "name": "ARTIFACT_TAGS", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
+// features are the names of the optional parts of the protocol that this server supports. Without
+// TOTAL_COUNT_IN_FILE_CONNECTION, list(artifact.files()) raises NotImplementedError in the client.
+var features = []string{
+	"TOTAL_COUNT_IN_FILE_CONNECTION", "ARTIFACT_TAGS", "ARTIFACT_REGISTRY_SEARCH", "INCLUDE_ARTIFACT_TYPES_IN_REGISTRY_CREATION",
+	"PROJECT_ARTIFACT_COLLECTION_MEMBERSHIP", "ARTIFACT_MEMBERSHIP_IN_LINK_ARTIFACT_RESPONSE", "ARTIFACT_COLLECTION_MEMBERSHIP_FILES",
+	"ARTIFACT_COLLECTIONS_FILTERING_SORTING",
 }
 
-// entity returns the user or team with a name. There are no teams, so every name stands for the
-// caller.
-func (c *call) entity(name string) object {
-	if name == "" {
-		name = c.user.Username
+func (c *call) serverInfo() object {
+	all := make([]object, len(features))
+	for i, name := range features {
+		all[i] = object{"__typename": "ServerFeature", "name": name, "isEnabled": true}
 	}
-	return object{"__typename": "Entity", "id": name, "name": name, "isTeam": false, "organization": nil, "projects": c.projects,
-		"triggers": connection(nil), "integrations": connection(nil)}
+	return object{"__typename": "ServerInfo", "cliVersionInfo": map[string]any{"max_cli_version": "9.9.9"}, "latestLocalVersionInfo": nil,
+		"features": all, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
 // isoTime formats a time in the format that clients parse.
@@ -114,13 +119,23 @@ func (c *call) projectObject(entity string, p projects.Project) object {
 	one := func(a args) (any, error) { return c.run(entity, p.Name, a.str("name")) }
 	o := object{
 		"__typename": "Project", "id": p.ID, "internalId": number(p.ID), "name": p.Name, "entityName": entity,
-		"description": p.Description, "createdAt": isoTime(p.CreatedDate), "isBenchmark": false, "readOnly": false,
-		"access": "PRIVATE", "entity": c.entity(entity), "triggers": []object{},
-		"runCount": func(a args) (any, error) { return c.runCount(p, a) },
-		"runs":     runs, "run": one, "bucket": one,
+		"description": p.Description, "createdAt": isoTime(p.CreatedDate), "updatedAt": isoTime(p.CreatedDate), "isBenchmark": false, "readOnly": false,
+		"access": "PRIVATE", "entity": c.entity(entity), "triggers": []object{}, "allowAllArtifactTypesInRegistry": true, "views": nil, "user": nil,
+		"members": func(args) (any, error) {
+			all, err := c.visibleUsers("")
+			nodes := make([]object, len(all))
+			for i, u := range all {
+				nodes[i] = c.memberObject(u)
+				nodes[i]["role"] = object{"__typename": "Role", "name": nodes[i]["role"]}
+			}
+			return nodes, err
+		},
+		"teamMembers": []object{},
+		"runCount":    func(a args) (any, error) { return c.runCount(p, a) },
+		"runs":        runs, "run": one, "bucket": one,
 	}
 	c.projectSweeps(o, entity, p)
-	c.projectArtifacts(o, entity, p.ID)
+	c.projectArtifacts(o, entity, p.ID, p.Name)
 	return o
 }
 

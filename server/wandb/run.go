@@ -110,14 +110,14 @@ func (c *call) runObject(entity, project string, r *wandb.Record) object {
 			if err != nil {
 				return nil, err
 			}
-			return c.artifactPage(entity, all, a)
+			return c.artifactPage(entity, versionMembers(all), a)
 		},
 		"inputArtifacts": func(a args) (any, error) {
 			all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{IterationID: r.ID, UsedBy: true})
 			if err != nil {
 				return nil, err
 			}
-			return c.artifactPage(entity, all, a)
+			return c.artifactPage(entity, versionMembers(all), a)
 		},
 	}
 	if r.Snapshot != nil && r.Snapshot.GitSHA != "" {

@@ -77,3 +77,237 @@ print(json.dumps([linked.name, linked.is_link, linked.source_name, linked.source
     assert out == ["production net:v0", True, "net:v0", "trains2", ["prod", "latest"], "production net:v0", ["production net:v0"], "model",
                    ["from file", "production net"], ["from file:v0", "production net:v0"], ["trains2"], "trains2"] or out[4:] == []
     assert [v["aliases"] for v in models(server, "wandb-registry-model")["production net"]] == [["prod"]]
+
+
+def test_change_links(server, script):
+    """Aliases of a link differ from the aliases of the artifact; its tags and its metadata are the artifact's."""
+    if not is_new(script, server):
+        pytest.skip("clients before 0.19 do not fetch links as members of their collection")
+    out = said(script, server, LOG + """
+with wandb.init(project="changes", id="changes") as run:
+    art = log(run, "net", "weights", aliases=["own"])
+    linked = run.link_artifact(art, "wandb-registry-model/changing", aliases=["staging"])
+linked.aliases.remove("staging")
+linked.aliases.append("production")
+linked.tags.append("tagged")
+linked.metadata["x"] = 1
+linked.save()
+again = api.artifact("wandb-registry-model/changing:production")
+source = api.artifact("changes/net:v0")
+try:
+    source.delete(delete_aliases=True)
+    refused = False
+except Exception as e:
+    refused = "changing" in str(e)
+found = [sorted(again.aliases), again.tags, again.metadata, sorted(source.aliases), source.tags, again.version, refused]
+again.unlink()
+wandb.Api().artifact("changes/net:v0")
+try:
+    wandb.Api().artifact("wandb-registry-model/changing:v0")
+    found.append("still linked")
+except Exception:
+    found.append("unlinked")
+print(json.dumps(found))
+""")
+    assert out == [["latest", "production"], ["tagged"], {"x": 1}, ["latest", "own"], ["tagged"], "v0", True, "unlinked"]
+
+
+def test_collection(server, script):
+    """Collections have a description, tags and a type. They are listed in the order of their creation, and can be deleted."""
+    if not is_new(script, server):
+        pytest.skip("clients before 0.19 have no ArtifactCollection.save with tags")
+    out = said(script, server, LOG + """
+with wandb.init(project="collected", id="collected") as run:
+    log(run, "first", "1")
+    art = log(run, "second", "2")
+    log(run, "second", "3")
+    log(run, "third", "4", kind="dataset")
+    run.link_artifact(art, "collected/linked")
+one = api.artifact_collection("model", "default/collected/second")
+one.description, one.tags, one.type = "the second", ["a", "b"], "network"
+one.save()
+one.tags = ["b", "c"]
+one.save()
+read = api.artifact_collection("network", "default/collected/second")
+linked = api.artifact_collection("network", "default/collected/linked")
+linked.description, linked.tags, linked.name = "for use", ["used"], "renamed"
+linked.save()
+named = wandb.Api().artifact_collection("network", "default/collected/renamed")
+found = [read.description, sorted(read.tags), read.is_sequence(), named.description, named.tags, named.is_sequence(), sorted(named.aliases),
+         sorted(t.name for t in api.artifact_types("default/collected")), api.artifact("default/collected/second:v1").type,
+         [c.name for c in api.artifact_collections("default/collected", order="createdAt")]
+         if hasattr(api, "artifact_collections") else [],
+         read.created_at <= named.created_at, [a.version for a in read.artifacts()]]
+named.delete()
+api.artifact_collection("model", "default/collected/first").delete()
+found.append(sorted(c.name for t in wandb.Api().artifact_types("default/collected") for c in t.collections()))
+print(json.dumps(found))
+""")
+    assert out[:9] == ["the second", ["b", "c"], True, "for use", ["used"], False, ["latest", "v0"], ["dataset", "model", "network"], "network"]
+    assert out[9] in ([], ["first", "second", "third", "renamed"])
+    assert out[10:] == [True, ["v1", "v0"], ["second", "third"]]
+
+
+def test_registry_api(server, script):
+    if not is_new(script, server):
+        pytest.skip("clients before 0.19 have no registries")
+    out = said(script, server, LOG + """
+if not hasattr(api, "create_registry"):
+    print("[]")
+    raise SystemExit
+made = api.create_registry("fruits", visibility="organization", description="apples")
+try:
+    api.create_registry("fruits", visibility="organization")
+    raise SystemExit("a registry was created twice")
+except ValueError:
+    pass
+with wandb.init(project="orchard", id="orchard") as run:
+    for name, n in ("red", 1), ("green", 2):
+        art = log(run, name, name, tags=[name])
+        run.link_artifact(art, f"wandb-registry-fruits/{name} apple", aliases=["ripe"] if n == 1 else None)
+api = wandb.Api()
+made.description = "apples and pears"
+made.save()
+registry = api.registry("fruits")
+found = [registry.description, [r.name for r in api.registries(filter={"name": "fruits"})], [r.name for r in api.registries(filter={"name": {"$regex": "nuts"}})],
+         sorted(c.name for c in api.registries(filter={"name": "fruits"}).collections(filter={"name": {"$regex": "apple"}})),
+         [v.source_name for v in registry.versions(filter={"alias": "ripe"})], [v.name for v in registry.versions(filter={"tag": "green"})],
+         [v.name for c in registry.collections(filter={"name": "red apple"}) for v in c.artifacts()]]
+registry.name = "pears"
+registry.save()
+found.append(sorted(c.name for c in wandb.Api().registry("pears").collections()))
+registry.delete()
+found.append([r.name for r in wandb.Api().registries(filter={"name": "pears"})])
+print(json.dumps(found))
+""")
+    if out:
+        assert out == ["apples and pears", ["fruits"], [], ["green apple", "red apple"], ["red:v0"], ["green apple:v0"], ["red apple:v0"],
+                       ["green apple", "red apple"], []]
+
+
+def test_without_run(server, script):
+    """Artifacts can be saved without a run of their own, also as the next version of an artifact."""
+    out = said(script, server, """
+art = wandb.Artifact("alone", type="dataset")
+with art.new_file("a.txt") as f:
+    f.write("a")
+art.save(project="lonely")
+art.wait()
+first = api.artifact("default/lonely/alone:latest")
+draft = first.new_draft()
+with draft.new_file("b.txt") as f:
+    f.write("b")
+draft.save()
+draft.wait()
+second = wandb.Api().artifact("default/lonely/alone:latest")
+run = second.logged_by()
+print(json.dumps([first.version, second.version, sorted(second.manifest.entries), run.job_type]))
+""")
+    assert out == ["v0", "v1", ["a.txt", "b.txt"], "auto"]
+
+
+def test_public_run(server, script):
+    """A finished run can log and use artifacts through the public API."""
+    out = said(script, server, LOG + """
+with wandb.init(project="public", id="one") as run:
+    log(run, "net", "weights")
+with wandb.init(project="public", id="two"):
+    pass
+art = api.artifact("default/public/net:v0")
+run = api.run("default/public/two")
+run.use_artifact(art)
+run.log_artifact(art, aliases=["chosen"])
+print(json.dumps([[a.name for a in wandb.Api().run("default/public/two").used_artifacts()], [r.id for r in art.used_by()],
+                  sorted(wandb.Api().artifact("default/public/net:v0").aliases)]))
+""")
+    assert out == [["net:v0"], ["two"], ["chosen", "latest"]]
+
+
+def upload(server, run, name, content, type="text/plain"):
+    """Upload a file of a run through the REST API."""
+    request = urllib.request.Request(f"{server.uri}/resource/experiment/{run['experiment_id']}?iteration_id={run['id']}&name={name}",
+                                     data=content, headers={"Content-Type": type}, method="POST")
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def test_object_references(server, script):
+    """An object of another artifact can be added to an artifact, before and after the other one was logged."""
+    out = said(script, server, """
+import numpy as np
+with wandb.init(project="refers", id="refers") as run:
+    source = wandb.Artifact("source", type="dataset")
+    source.add(wandb.Table(columns=["a", "b"], data=[[1, "x"]]), "rows")
+    with source.new_file("w.txt") as f:
+        f.write("weights")
+    run.log_artifact(source).wait()
+with wandb.init(project="refers", id="refers2") as run:
+    used = run.use_artifact("source:latest")
+    middle = wandb.Artifact("middle", type="dataset")
+    middle.add_reference(used.get_entry("w.txt"), "linked.txt") if hasattr(used, "get_entry") else middle.add_reference(used.get_path("w.txt"), "linked.txt")
+    middle.add(used.get("rows"), "again")
+    run.log_artifact(middle).wait()
+found = api.artifact("default/refers/middle:latest")
+folder = found.download(skip_cache=True)
+print(json.dumps([sorted(found.manifest.entries), open(folder + "/linked.txt").read(), found.get("again").data,
+                  open(found.get_entry("linked.txt").download(root="one", skip_cache=True)).read()]))
+""")
+    assert out == [["again.table.json", "linked.txt"], "weights", [[1, "x"]], "weights"]
+
+
+def test_life(server, script):
+    """A version has the step at which it was logged, and a time to live."""
+    out = said(script, server, LOG + """
+import datetime
+if not hasattr(wandb.Artifact, "history_step"):
+    print("[]")
+    raise SystemExit
+with wandb.init(project="lives", id="lives") as run:
+    run.log({"a": 1})
+    run.log({"a": 2})
+    art = wandb.Artifact("short", type="model")
+    art.ttl = datetime.timedelta(days=2)
+    with art.new_file("w.txt") as f:
+        f.write("x")
+    run.log_artifact(art).wait()
+    read = api.artifact("default/lives/short:v0")
+    days = [read.ttl.days]
+    read.ttl = datetime.timedelta(days=3)
+    read.save()
+    days.append(wandb.Api().artifact("default/lives/short:v0").ttl.days)
+    read.ttl = None
+    read.save()
+    days.append(wandb.Api().artifact("default/lives/short:v0").ttl)
+print(json.dumps([days, read.history_step]))
+""")
+    if out:
+        assert out == [[2, 3, None], 1]
+
+
+def test_people(server, script):
+    """Users, teams and organizations are answered with whole records."""
+    out = said(script, server, """
+found = [api.viewer.username, api.user("default").username, [u.username for u in api.users("default")], api.users("nobody")]
+team = api.team("default")
+found += [team.name, [m.username for m in team.members]]
+if hasattr(api, "organization"):
+    found.append(api.organization().name)
+print(json.dumps(found))
+""")
+    assert out[:6] == ["default", "default", ["default"], [], "default", ["default"]] and out[6:] in ([], ["default"])
+
+
+def test_run_states(server, script):
+    out = said(script, server, """
+for i in "ab":
+    with wandb.init(project="states", id=i):
+        pass
+run = api.run("default/states/a")
+run.delete()
+run.delete()
+left = [r.id for r in api.runs("default/states")]
+if hasattr(api.run("default/states/b"), "stop"):
+    api.run("default/states/b").stop()
+print(json.dumps(left))
+""")
+    assert out == ["b"]
