@@ -55,7 +55,17 @@ func (c *call) readArtifactFile() error {
 	if err != nil {
 		return err
 	}
-	return c.serveFile(a.IterationID, a.File(c.vars["name"]))
+	err = c.serveFile(a.IterationID, a.File(c.vars["name"]))
+	if isNotFound(err) && c.vars["name"] == manifestName && a.State == collections.Committed {
+		text, err := c.makeManifest(&a)
+		if err != nil {
+			return err
+		}
+		c.w.Header().Set("Content-Type", "application/json")
+		_, err = c.w.Write(text)
+		return err
+	}
+	return err
 }
 
 // readArtifactFileByMD5 sends the bytes of a file that an artifact version added. Clients use this

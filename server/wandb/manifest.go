@@ -2,6 +2,7 @@ package wandb
 
 import (
 	"bytes"
+	"crypto/md5"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -111,15 +112,78 @@ func (c *call) takeEntry(bytes int64) error {
 
 // readManifest returns the files of an artifact version, sorted by name.
 func (c *call) readManifest(a *collections.Version) ([]collections.Entry, error) {
-	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(manifestName))
+	content, err := c.openManifest(a)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close()
-	if r.SizeBytes > maxManifest {
+	return decodeManifest(content, c.takeEntry)
+}
+
+// openManifest opens the manifest of an artifact version. For a version that no W&B client has
+// logged, the manifest lists its stored files.
+func (c *call) openManifest(a *collections.Version) (io.ReadCloser, error) {
+	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(manifestName))
+	switch {
+	case isNotFound(err) && a.State == collections.Committed:
+		text, err := c.makeManifest(a)
+		return io.NopCloser(bytes.NewReader(text)), err
+	case err != nil:
+		return nil, err
+	case r.SizeBytes > maxManifest:
+		content.Close()
 		return nil, errLongManifest
 	}
-	return decodeManifest(content, c.takeEntry)
+	return content, nil
+}
+
+// makeManifest returns a manifest of the stored files of an artifact version. The MD5s of the files
+// are computed at the first call, and stored.
+func (c *call) makeManifest(a *collections.Version) ([]byte, error) {
+	all, err := c.db.Collections.SummedFiles(c.ctx, c.actor, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]string{}
+	for i, f := range all {
+		if f.MD5 != "" {
+			continue
+		}
+		if all[i].MD5, err = c.sumOf(f.ID); err != nil {
+			return nil, err
+		}
+		sums[f.Name] = all[i].MD5
+	}
+	if len(sums) > 0 {
+		if err := c.db.Collections.SetSums(c.ctx, c.actor, a.ID, sums); err != nil {
+			return nil, err
+		}
+	}
+	type entry struct {
+		Digest string `json:"digest"`
+		Size   int64  `json:"size"`
+		Birth  string `json:"birthArtifactID"`
+	}
+	contents := make(map[string]entry, len(all))
+	for _, f := range all {
+		contents[f.Name] = entry{f.MD5, f.Size, artifactID(a.ID)}
+	}
+	return json.Marshal(map[string]any{"version": 1, "storagePolicy": "wandb-storage-policy-v1",
+		"storagePolicyConfig": map[string]string{"storageLayout": "V2"}, "contents": contents}, json.Deterministic(true))
+}
+
+// sumOf returns the MD5 of an artifact's bytes in base64.
+func (c *call) sumOf(resourceID string) (string, error) {
+	_, content, err := c.db.Files.OpenArtifact(c.ctx, c.actor, resourceID)
+	if err != nil {
+		return "", err
+	}
+	defer content.Close()
+	h := md5.New()
+	if _, err := io.Copy(h, content); err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
 const (
@@ -191,13 +255,12 @@ func (c *call) joinManifest(a *collections.Version) error {
 		return err
 	}
 	all := wholeManifest[contents]{Contents: contents{of: map[string]json.Value{}, take: c.takeEntry}}
-	add := func(of *collections.Version, name string) error {
-		r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: of.IterationID}, of.File(name))
+	add := func(content io.ReadCloser, err error) error {
 		if err != nil {
 			return err
 		}
 		defer content.Close()
-		return manifestError(json.UnmarshalRead(io.LimitReader(content, r.SizeBytes), &all, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)))
+		return manifestError(json.UnmarshalRead(content, &all, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)))
 	}
 	adds := false
 	for _, part := range parts {
@@ -209,13 +272,14 @@ func (c *call) joinManifest(a *collections.Version) error {
 			return err
 		}
 		if len(former) > 0 {
-			if err := add(&former[0], manifestName); err != nil {
+			if err := add(c.openManifest(&former[0])); err != nil {
 				return err
 			}
 		}
 	}
 	for _, part := range parts {
-		if err := add(a, partsName+"/"+part.Name); err != nil {
+		_, content, err := c.db.Files.OpenFile(c.ctx, c.actor, tree, a.File(partsName+"/"+part.Name))
+		if err := add(content, err); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,50 @@ func (v *View) files(a *Version, p domain.Page) (domain.List[File], error) {
 	return l, err
 }
 
+// SummedFile is a file of a version with its MD5.
+type SummedFile struct {
+	File
+	MD5 string `db:"md5"` // in base64; "" if it was not computed yet
+	Num int64  `db:"num"` // row number of the artifact that holds the bytes
+}
+
+// SummedFiles returns the stored files of a version with their MD5s, sorted by name, at most
+// MaxLogged. The actor needs the right to read.
+func (db *DB) SummedFiles(ctx context.Context, actor domain.Actor, id string) ([]SummedFile, error) {
+	return view(ctx, db, actor, func(v *View) ([]SummedFile, error) {
+		a, err := allowVersion(v.tx, v.tx.Actor, id, domain.RightRead)
+		if err != nil {
+			return nil, err
+		}
+		if err := domain.Take(v.tx.Context(), a.Files*versionBytes); err != nil {
+			return nil, err
+		}
+		all := []SummedFile{}
+		start := len(a.Folder()) + 2 // SQL counts from 1
+		err = v.tx.Select(&all, `SELECT max(resource.num) AS num, resource.id, substr(resource.name, ?) AS name, blob.size_bytes, blob.hash,
+				resource.content_type, coalesce((SELECT md5 FROM artifact_file WHERE artifact_num = ? AND name = substr(resource.name, ?)), '') AS md5
+			`+filesFrom+` GROUP BY resource.name ORDER BY resource.name LIMIT ?`, append(append([]any{start, a.Num, start}, a.fileArgs()...), MaxLogged)...)
+		return all, err
+	})
+}
+
+// SetSums stores the MD5s of files of a version, by file name. The content of a version never
+// changes, so a stored MD5 is kept. The actor needs the right to read.
+func (db *DB) SetSums(ctx context.Context, actor domain.Actor, id string, sums map[string]string) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		a, err := allowVersion(tx, actor, id, domain.RightRead)
+		if err != nil || a.State != Committed {
+			return err
+		}
+		for name, md5 := range sums {
+			if _, err := tx.Exec(`INSERT INTO artifact_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, name, md5); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Difference describes how a version differs from another version.
 type Difference struct {
 	Added, Removed, Changed []string // names of files, sorted

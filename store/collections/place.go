@@ -20,11 +20,11 @@ type place struct {
 const maxPlaces = 100
 
 // eachPlace calls fn for the locations of files with the given MD5, in base64, in the artifact
-// versions of an experiment. It stops when fn returns true or an error. The file at a location may
+// versions of a project. It stops when fn returns true or an error. The file at a location may
 // have been deleted.
-func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(place) (bool, error)) error {
+func eachPlace(tx *domain.Tx, projectID, md5 string, fn func(place) (bool, error)) error {
 	// CROSS JOIN fixes the order of the tables, so that the query does not read files with the same
-	// MD5 in other experiments.
+	// MD5 in other projects.
 	rows, err := tx.Rows(`SELECT
 			artifact_version.collection,
 			artifact_version.version,
@@ -34,7 +34,8 @@ func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(place) (bool, er
 		FROM artifact_version
 		CROSS JOIN artifact_file ON artifact_file.md5 = ? AND artifact_file.artifact_num = artifact_version.num
 		CROSS JOIN iteration ON iteration.num = artifact_version.iteration_num
-		WHERE artifact_version.experiment_id = ? AND artifact_version.state <> 'DELETED' LIMIT ?`, md5, experimentID, maxPlaces)
+		WHERE artifact_version.experiment_id IN (SELECT id FROM experiment WHERE project_id = ? AND deleted_date IS NULL)
+			AND artifact_version.state <> 'DELETED' LIMIT ?`, md5, projectID, maxPlaces)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(place) (bool, er
 }
 
 // FileWith returns the iteration and the name of a file with the given MD5, in base64. It searches
-// the experiment that contains the version with the given id, and returns NOT_FOUND if there is no
+// the project that contains the version with the given id, and returns NOT_FOUND if there is no
 // such file. The actor needs the right to read.
 func (db *DB) FileWith(ctx context.Context, actor domain.Actor, id, md5 string) (iterationID, name string, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
@@ -62,7 +63,7 @@ func (db *DB) FileWith(ctx context.Context, actor domain.Actor, id, md5 string) 
 		if err != nil {
 			return err
 		}
-		err = eachPlace(tx, a.ExperimentID, md5, func(p place) (bool, error) {
+		err = eachPlace(tx, a.ProjectID, md5, func(p place) (bool, error) {
 			at, err := files.AllowTree(tx, actor, files.Tree{IterationID: p.iteration.ID}, domain.RightRead)
 			if err == nil {
 				_, err = files.FileNamed(tx, at, p.name)

@@ -328,7 +328,7 @@ func adoptFile(tx *domain.Tx, actor domain.Actor, a *Version, at files.TreePlace
 		return err
 	}
 	adopted := false
-	err = eachPlace(tx, a.ExperimentID, e.MD5, func(p place) (bool, error) {
+	err = eachPlace(tx, a.ProjectID, e.MD5, func(p place) (bool, error) {
 		var blobID int64
 		var contentType string
 		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+domain.ResourceFrom+`
