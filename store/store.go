@@ -129,6 +129,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	base.Kernel.Go(base.Artifacts.Run)
 	if o.Exclusive {
 		base.Kernel.Go(db.Trash.PurgeExpired)
+		base.Kernel.Go(db.Collections.ExpireVersions)
 	}
 	return db, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -173,16 +174,15 @@ func metadataText(a args) string {
 	return text
 }
 
-// aliasNames returns the alias names in the argument "aliases" without version numbers.
+// aliasNames returns the alias names in the argument "aliases" without version numbers. Clients
+// send objects, and older clients also strings.
 func aliasNames(a args) []string {
-	var names []string
+	names := a.texts("aliases")
 	for _, o := range a.objects("aliases") {
-		// A name such as v3 is a version number, which clients can't set.
-		if alias := o.str("alias"); alias != "" && !isVersion(alias) {
-			names = append(names, alias)
-		}
+		names = append(names, o.str("alias"))
 	}
-	return names
+	// A name such as v3 is a version number, which clients can't set.
+	return slices.DeleteFunc(names, func(alias string) bool { return alias == "" || isVersion(alias) })
 }
 
 func isVersion(alias string) bool {

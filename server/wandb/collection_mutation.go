@@ -1,13 +1,13 @@
 package wandb
 
 import (
-	"slices"
 	"strings"
 
 	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/registry"
 	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // collectionMutations returns the mutation fields for collections and links.
@@ -245,35 +245,50 @@ func (c *call) deleteCollectionTags(a args) (any, error) {
 // changeAliases adds or removes aliases of an artifact version. Each alias names its collection,
 // which can be the artifact of the version or a model to which the version is linked.
 func (c *call) changeAliases(a args, change func(collections.Patch, []string) collections.Patch, link func(*collections.Link, string) error) (any, error) {
-	found, err := c.artifactVersion(a.str("artifactID"))
-	if err != nil {
-		return nil, err
-	}
-	links, err := c.links(&found)
-	if err != nil {
-		return nil, err
-	}
+	id := storedID(a.str("artifactID"))
 	var own []string
 	for _, o := range a.objects("aliases") {
 		alias := o.str("alias")
 		if alias == "" || alias == collections.Latest || isVersion(alias) {
 			continue
 		}
-		at := slices.IndexFunc(links, func(m member) bool {
-			return m.link.Model == o.str("artifactCollectionName") && m.link.Home == o.str("projectName")
-		})
-		if at < 0 || o.str("projectName") == found.Project && o.str("artifactCollectionName") == found.Collection {
-			own = append(own, alias)
-			continue
+		l, err := c.linkIn(id, o.str("projectName"), o.str("artifactCollectionName"))
+		if err != nil {
+			return nil, err
 		}
-		if err := link(links[at].link, alias); err != nil {
+		if l == nil {
+			own = append(own, alias)
+		} else if err := link(l, alias); err != nil {
 			return nil, err
 		}
 	}
-	if len(own) > 0 {
-		_, err = c.db.Collections.UpdateVersion(c.ctx, c.actor, found.ID, change(collections.Patch{}, own))
+	if len(own) == 0 {
+		return object{"success": true}, nil
 	}
+	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, id, change(collections.Patch{}, own))
 	return object{"success": err == nil}, err
+}
+
+// linkIn returns the link between an artifact version and a model of a project. It returns nil if
+// these are the names of the artifact itself, or if one of them is empty.
+func (c *call) linkIn(id, project, model string) (*collections.Link, error) {
+	if project == "" || model == "" {
+		return nil, nil
+	}
+	a, err := c.db.Collections.Version(c.ctx, c.actor, id)
+	if err != nil || a.Project == project && a.Collection == model {
+		return nil, err
+	}
+	all, err := c.db.Collections.Links(c.ctx, c.actor, collections.LinkSearch{VersionID: a.ID})
+	for i := range all {
+		if all[i].Home == project && all[i].Model == model {
+			return &all[i], nil
+		}
+	}
+	if err == nil {
+		err = domain.Errorf(domain.CodeNotFound, "The artifact is not linked to %s.", scalar.Quote(project+"/"+model))
+	}
+	return nil, err
 }
 
 func (c *call) addAliases(a args) (any, error) {

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	protocol "tracker/server/wandb"
+	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/registry"
 	"tracker/store/users"
 	"tracker/store/wandb"
 )
@@ -39,10 +41,25 @@ var mutationLines = []mutationLine{
 	{"deleteAliases", "update", `artifactID: "$artifact", aliases: [{alias: "best"}]`},
 	{"useArtifact", "create read", `artifactID: "$artifact", projectName: "$project", runName: "run"`},
 	{"deleteArtifact", "delete", `artifactID: "$artifact"`},
+	{"linkArtifact", "create read", `artifactID: "$linked", projectName: "$project", artifactPortfolioName: "m"`},
+	{"addAliases", "read update", `artifactID: "$linked", aliases: [{alias: "best", projectName: "p", artifactCollectionName: "m"}]`},
+	{"deleteAliases", "read update", `artifactID: "$linked", aliases: [{alias: "best", projectName: "p", artifactCollectionName: "m"}]`},
+	{"updateArtifactSequence", "read update", `artifactSequenceID: "$sequence", description: "x"`},
+	{"updateArtifactPortfolio", "read update", `artifactPortfolioID: "$model", description: "x"`},
+	{"moveArtifactSequence", "read update", `artifactSequenceID: "$sequence", destinationArtifactTypeName: "new"`},
+	{"createArtifactCollectionTagAssignments", "read update", `projectName: "$project", artifactCollectionName: "linked", tags: [{tagName: "a"}]`},
+	{"deleteArtifactCollectionTagAssignments", "read update", `projectName: "$project", artifactCollectionName: "linked", tags: [{tagName: "a"}]`},
+	{"unlinkArtifact", "read delete", `artifactID: "$linked", artifactPortfolioID: "$model"`},
+	{"deleteArtifactPortfolio", "delete", `artifactPortfolioID: "$other model"`},
+	{"deleteArtifactSequence", "delete", `artifactSequenceID: "$other sequence"`},
+	{"stopRun", "update", `id: "$run"`},
+	{"updateRunState", "update", `id: "$run", state: "failed"`},
+	{"renameProject", "update", `oldProjectName: "$project", newProjectName: "renamed"`},
 	{"upsertSweep", "create", `projectName: "$project", config: "{method: random, parameters: {x: {value: 1}}}"`},
 	{"createAgent", "create", `sweep: "$sweep"`},
 	{"agentHeartbeat", "create", `id: "$agent"`},
 	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
+	{"deleteModel", "delete", `id: "$project"`},
 }
 
 // Every mutation requires exactly the rights that its lines name. The callers are users with each
@@ -150,6 +167,22 @@ func (b bed) mutationWorld(root opt) map[string]string {
 		b.send("PUT", "/artifacts/"+w[name]+"/wandb_manifest.json", `{"contents":{}}`, root).wants(200)
 	}
 	b.query(`mutation { commitArtifact(input: {artifactID: "`+w["artifact"]+`"}) { artifact { id } } }`, nil, root).wants(200)
+	logged := func(name string) string {
+		b.Helper()
+		a, err := b.db.Collections.CreateVersion(b.Context(), domain.System, collections.NewVersion{IterationID: w["run"], Collection: name, Type: "t", Digest: "d"})
+		b.must(err)
+		_, err = b.db.Collections.CommitVersion(b.Context(), domain.System, a.ID, nil)
+		b.must(err)
+		return a.ID
+	}
+	w["linked"], w["sequence"], w["other sequence"] = logged("linked"), e.ID+"/linked", e.ID+"/other"
+	logged("other")
+	link, err := b.db.Collections.LinkVersion(b.Context(), domain.System, w["linked"], e.ProjectID, "m", nil)
+	b.must(err)
+	w["model"] = link.ModelID
+	other, err := b.db.Models.CreateModel(b.Context(), domain.System, e.ProjectID, registry.NewModel{Name: "other"})
+	b.must(err)
+	w["other model"] = other.ID
 	return w
 }
 

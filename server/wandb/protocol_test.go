@@ -28,7 +28,10 @@ func TestGraphQL(t *testing.T) {
 	b.query(`query ($yes: Boolean!) { viewer { a: username @include(if: $yes) b: username @skip(if: $yes) c: username @include(if: false) } }`,
 		map[string]any{"yes": true}).is(`{"data":{"viewer":{"a":"default"}}}`)
 	b.query(`{ serverInfo { cliVersionInfo latestLocalVersionInfo { x } features { name } } }`, nil).
-		is(`{"data":{"serverInfo":{"cliVersionInfo":{"max_cli_version":"9.9.9"},"features":[{"name":"TOTAL_COUNT_IN_FILE_CONNECTION"},{"name":"ARTIFACT_TAGS"}],"latestLocalVersionInfo":null}}}`)
+		is(`{"data":{"serverInfo":{"cliVersionInfo":{"max_cli_version":"9.9.9"},"features":[{"name":"TOTAL_COUNT_IN_FILE_CONNECTION"},{"name":"ARTIFACT_TAGS"},` +
+			`{"name":"ARTIFACT_REGISTRY_SEARCH"},{"name":"INCLUDE_ARTIFACT_TYPES_IN_REGISTRY_CREATION"},{"name":"PROJECT_ARTIFACT_COLLECTION_MEMBERSHIP"},` +
+			`{"name":"ARTIFACT_MEMBERSHIP_IN_LINK_ARTIFACT_RESPONSE"},{"name":"ARTIFACT_COLLECTION_MEMBERSHIP_FILES"},` +
+			`{"name":"ARTIFACT_COLLECTIONS_FILTERING_SORTING"}],"latestLocalVersionInfo":null}}}`)
 	b.query(`{ __type(name: "ServerSettings") { fields { name } } none: __type(name: "Nope") { name } }`, nil).
 		is(`{"data":{"__type":{"fields":[{"name":"serverMessages"}]},"none":null}}`)
 	b.query(`{ project(name: "nothing") { id } unknown { field } }`, nil).is(`{"data":{"project":null,"unknown":null}}`)

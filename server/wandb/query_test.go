@@ -23,6 +23,9 @@ var queryLines = []struct{ name, document, shows string }{
 	{"project", `project(name: "$project") { id runs { edges { node { id } } } }`, "run"},
 	{"artifact", `artifact(id: "$artifact") { id }`, "artifact"},
 	{"clientIDMapping", `clientIDMapping(clientID: "$artifact") { serverID }`, "artifact"},
+	{"artifactCollection", `artifactCollection(id: "$model") { id }`, "model"},
+	{"organization", `organization(name: "me") { orgEntity { artifactMemberships { edges { node { id } } } } }`, ""},
+	{"users", `users(query: "ada") { edges { node { username } } }`, ""},
 	{"serverInfo", `serverInfo { features { name } }`, ""},
 	{"__type", `__type(name: "ServerSettings") { name }`, ""},
 }

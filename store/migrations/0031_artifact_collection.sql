@@ -13,3 +13,5 @@ CREATE TABLE artifact_collection (
 -- version is deleted.
 ALTER TABLE artifact_version ADD COLUMN history_step INTEGER;
 ALTER TABLE artifact_version ADD COLUMN ttl INTEGER;
+
+CREATE INDEX artifact_version_by_ttl ON artifact_version (num) WHERE ttl IS NOT NULL;
