@@ -173,7 +173,7 @@ type versionRow struct {
 	Prose       templ.Component
 	Run         *link
 	Artifact    *link
-	Source      link // Path is set if the source is a logged model on this server
+	Source      link // Path is set if the source is a logged model or an artifact version on this server
 	Aliases     []string
 	Created     moment
 	Form        versionForm
@@ -264,6 +264,16 @@ func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, 
 		switch {
 		case err == nil:
 			row.Source.Path = loggedModelPath(m.ExperimentID, m.ID)
+		case web.AsError(err).Code == domain.CodeNotFound, web.AsError(err).Code == domain.CodeProjectPermissionRequired:
+		default:
+			return row, err
+		}
+	}
+	if id, ok := strings.CutPrefix(v.Source, registry.ArtifactSource); ok {
+		a, err := db.Collections.Committed(id)
+		switch {
+		case err == nil:
+			row.Source = link{Name: a.Folder(), Path: "/collection/" + a.ID}
 		case web.AsError(err).Code == domain.CodeNotFound, web.AsError(err).Code == domain.CodeProjectPermissionRequired:
 		default:
 			return row, err

@@ -21,9 +21,12 @@ func artifactFolder(experimentID, location, below string) string {
 }
 
 // sourceOf returns the source URI of a model version. If the version was not registered through
-// this protocol, the source is its artifact or the artifact folder of its run.
+// this protocol, the source is its artifact, the folder of the artifact version from which it was
+// made, or the artifact folder of its run.
 func sourceOf(v registry.RegisteredVersion) string {
 	switch {
+	case v.LinkedFolder != "":
+		return runArtifacts(v.LinkedExperimentID, v.LinkedIterationID) + "/" + v.LinkedFolder
 	case v.Source != "":
 		return v.Source
 	case v.ExperimentID == "":

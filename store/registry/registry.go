@@ -32,6 +32,15 @@ type RegisteredVersion struct {
 	ExperimentID string `db:"experiment_id"` // experiment of the version's iteration; "" if the version has no iteration
 	ArtifactName string `db:"artifact_name"` // name of the version's artifact; "" unless the artifact belongs to the version's iteration
 	Properties   []domain.Property
+	Linked
+}
+
+// Linked is the location of the files of a model version that was made from an artifact version. Its
+// fields are "" for other model versions.
+type Linked struct {
+	LinkedFolder       string `db:"linked_folder"`     // folder in the artifacts of the run
+	LinkedIterationID  string `db:"linked_iteration"`  // run that logged the artifact version
+	LinkedExperimentID string `db:"linked_experiment"` // experiment of the run
 }
 
 // RegisteredModels returns the project's models with the given ids, in the order of ids. It
@@ -98,9 +107,14 @@ func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredV
 	err := v.tx.Select(&rows, `SELECT `+modelVersionColumns+`,
 			model.name AS model_name,
 			coalesce(iteration.experiment_id, '') AS experiment_id,
-			CASE WHEN resource.iteration_num = model_version.iteration_num THEN resource.name ELSE '' END AS artifact_name
+			CASE WHEN resource.iteration_num = model_version.iteration_num THEN resource.name ELSE '' END AS artifact_name,
+			coalesce(artifact_version.collection || ':v' || artifact_version.version, '') AS linked_folder,
+			coalesce(logger.id, '') AS linked_iteration,
+			coalesce(artifact_version.experiment_id, '') AS linked_experiment
 		`+modelVersionFrom+`
 		JOIN model ON model.id = model_version.model_id
+		LEFT JOIN artifact_version ON model_version.source LIKE '`+ArtifactSource+`%' AND artifact_version.id = substr(model_version.source, 12)
+		LEFT JOIN iteration AS logger ON logger.num = artifact_version.iteration_num
 		WHERE model_version.id IN (SELECT value FROM json_each(?)) AND model.project_id = ?
 		AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL`, sqlite.JSON(ids), projectID)
 	if err != nil {

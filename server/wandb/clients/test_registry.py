@@ -345,3 +345,17 @@ if hasattr(api.run("default/states/b"), "stop"):
 print(json.dumps(left))
 """)
     assert out == ["b"]
+
+
+def test_linked_through_mlflow(server, script):
+    """MLflow's protocol knows a linked artifact as a model version, with the location of its files."""
+    script(server.uri, LOG + """
+with wandb.init(project="both", id="both") as run:
+    run.link_artifact(log(run, "net", "weights"), "both/served", aliases=["champion"])
+""")
+    version = server.get("/mlflow/both/api/2.0/mlflow/registered-models/alias?name=served&alias=champion")["model_version"]
+    assert version["version"] == "1"
+    at = server.get("/mlflow/both/api/2.0/mlflow/model-versions/get-download-uri?name=served&version=1")["artifact_uri"]
+    path = at.removeprefix("mlflow-artifacts:/")
+    with urllib.request.urlopen(f"{server.uri}/mlflow/both/api/2.0/mlflow-artifacts/artifacts/{path}/w.txt") as answer:
+        assert answer.read() == b"weights"
