@@ -82,6 +82,8 @@ CREATE TABLE "artifact_version" (
 
 CREATE INDEX artifact_version_by_iteration ON artifact_version (iteration_num);
 
+CREATE INDEX artifact_version_by_ttl ON artifact_version (num) WHERE ttl IS NOT NULL;
+
 CREATE TABLE blob (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     backend        TEXT    NOT NULL CHECK (backend IN ('inline', 'filesystem', 's3')),

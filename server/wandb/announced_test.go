@@ -22,11 +22,6 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 			open.In(t).Check(false)
 		})
 	}
-	for _, line := range mutationLines {
-		write(line.name+" "+line.input, func(b bed) answer {
-			return b.query(`mutation { `+line.name+`(input: {`+expand(line.input, w)+`}) { __typename } }`, nil)
-		})
-	}
 	for name, body := range map[string]string{
 		"history": `{"files":{"wandb-history.jsonl":{"offset":0,"content":["{\"_step\":0,\"loss\":1}"]}}}`,
 		"summary": `{"files":{"wandb-summary.json":{"offset":0,"content":["{\"best\":1}"]}}}`,
@@ -37,4 +32,9 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 	}
 	write("a file", func(b bed) answer { return b.send("PUT", "/files/me/p/run/other.txt", "x") })
 	write("the environment", func(b bed) answer { return b.send("PUT", "/files/me/p/run/wandb-metadata.json", `{"host":"gpu-01"}`) })
+	for _, line := range mutationLines {
+		write(line.name+" "+line.input, func(b bed) answer {
+			return b.query(`mutation { `+line.name+`(input: {`+expand(line.input, w)+`}) { __typename } }`, nil)
+		})
+	}
 }
