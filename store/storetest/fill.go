@@ -109,6 +109,7 @@ func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	b.Keep(t, experiment, files.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
 	Must(b.Collections.CommitVersion(ctx, domain.System, made.ID, []collections.Entry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
 	Must(b.Collections.UseVersion(ctx, domain.System, made.ID, iteration))(t)
+	WantOK(t, b.Collections.UpdateCollection(ctx, domain.System, experiment, made.Collection, collections.CollectionPatch{AddTags: []string{"small"}}))
 }
 
 // CopyForSearch copies the statistics of a metric for all iterations, as is done in the

@@ -1,4 +1,4 @@
-"""Tests of links between artifacts and registered models, of collections, and of artifacts without a run of their own."""
+"""Tests of links between artifacts and registered models, of collections, and of artifacts that no run of the script logs."""
 
 import json
 import urllib.request
@@ -187,7 +187,7 @@ print(json.dumps(found))
 
 
 def test_without_run(server, script):
-    """Artifacts can be saved without a run of their own, also as the next version of an artifact."""
+    """Artifacts can be saved outside of a run, also as the next version of an artifact."""
     out = said(script, server, """
 art = wandb.Artifact("alone", type="dataset")
 with art.new_file("a.txt") as f:
