@@ -16,6 +16,8 @@ var unannounced = map[string]string{
 	"series": "points announces it", "metric": "points", "metric_moved": "points", "recent": "points", "rollup": "points",
 	"console_line":   "WriteConsole announces it",
 	"wandb_row":      "its points and wandb_run change with it",
+	"wandb_writer":   "its points and wandb_run change with it",
+	"wandb_row_sum":  "its points and wandb_run change with it",
 	"experiment_key": "it changes with parameter, series and property",
 	"search_key":     "a copy of series", "search_value": "a copy of series",
 

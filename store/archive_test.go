@@ -86,6 +86,8 @@ func (b *bed) fill(t *testing.T) {
 		`INSERT INTO console_line SELECT num, 7, 'epoch 1', 5 FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_run SELECT num, 'abc', '{}', '{}', '{}' FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_row SELECT num, 3, '{"a":"b"}' FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_writer SELECT num, 'client', 3, 4, 1, '{"first":1}' FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_row_sum SELECT num, -5 FROM iteration WHERE id = ?`,
 		`INSERT INTO artifact_version (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description,
 				metadata, state, history_step, ttl, created_date, updated_date)
 			SELECT '0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6', experiment_id, num, 'net', 0, 'model', 'd', 'c', '["latest"]', '', '{}', 'COMMITTED', 3, 4, 1, 2
@@ -144,7 +146,7 @@ func file(t *testing.T, content []byte) string {
 // archivedTables are the tables that an archive contains.
 var archivedTables = []string{"project", "experiment", "iteration", "tag", "property", "parameter", "snapshot", "dataset",
 	"iteration_dataset", "experiment_view", "series", "resource", "logged_model", "logged_model_use", "model", "model_version",
-	"model_alias", "experiment_key", "console_line", "wandb_run", "wandb_row", "logged_model_metric",
+	"model_alias", "experiment_key", "console_line", "wandb_run", "wandb_row", "wandb_writer", "wandb_row_sum", "logged_model_metric",
 	"artifact_version", "artifact_alias", "artifact_use", "artifact_file", "artifact_tag", "artifact_collection", "wandb_sweep", "wandb_trial", "report"}
 
 // otherTables are computed from archivedTables, or belong to a server.

@@ -696,6 +696,12 @@ CREATE TABLE wandb_row (
     PRIMARY KEY (iteration_num, step)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE wandb_row_sum (
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    sum           INTEGER NOT NULL,
+    PRIMARY KEY (iteration_num, sum)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE wandb_run (
     iteration_num INTEGER PRIMARY KEY REFERENCES iteration (num) ON DELETE CASCADE,
     name          TEXT    NOT NULL,
@@ -732,6 +738,16 @@ CREATE TABLE wandb_trial (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX wandb_trial_open ON wandb_trial (sweep_num) WHERE state <> 'DONE';
+
+CREATE TABLE wandb_writer (
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    client        TEXT    NOT NULL, -- id that the client chose
+    history_lines INTEGER NOT NULL, -- number of history lines that were applied
+    event_lines   INTEGER NOT NULL,
+    complete      INTEGER NOT NULL, -- 1 if the client has announced the end of the run
+    console       TEXT    NOT NULL, -- JSON: where the client's printed lines are in the console of the run
+    PRIMARY KEY (iteration_num, client)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW metric_points (iteration_id, key, step, value, recorded_at) AS
 SELECT iteration.id, series.key, metric.step, metric.value, metric.recorded_at

@@ -49,13 +49,24 @@ func (c *call) upsertBucket(a args) (any, error) {
 	if change.Project == "" {
 		change.Project = defaultProject
 	}
+	var err error
+	if change.Writer, err = c.writer("X-WANDB-CLIENT-ID"); err != nil {
+		return nil, err
+	}
 	if change.Config != nil {
 		own := format.MemberOf(format.MemberOf(*change.Config, "_wandb"), "value")
 		if format.MemberOf(own, "branch_point") != "" {
 			return nil, domain.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md lists what is supported.")
 		}
-		if change.ID == "" && sharedMode(own) {
-			return nil, domain.Invalid("config", `This server does not support runs with several writers; leave out mode="shared", and start a run for each process in the same group. docs/wandb.md lists what is supported.`)
+		if change.ID == "" && change.Writer == "" && sharedMode(own) {
+			// Only wandb sync sends an existing run without the id of a writer.
+			r, err := c.db.Wandb.Record(c.ctx, c.actor, change.Project, change.Name)
+			if isNotFound(err) || err == nil && !r.Shared {
+				return nil, domain.Invalid("config", `This version of wandb does not tell the writers of a run apart; use a newer version, or leave out mode="shared". docs/wandb.md lists what is supported.`)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 	if change.ID == "" && change.Name == "" {

@@ -204,23 +204,3 @@ func TestForkIsRefused(t *testing.T) {
 	}
 	b.query(`{ project(name: "p") { id } }`, nil).is(`{"data":{"project":null}}`)
 }
-
-// A run in shared mode is rejected before it is created. Runs that use other client features are
-// accepted, and so are changes to existing runs.
-func TestSharedModeIsRefused(t *testing.T) {
-	t.Parallel()
-	b := start(t, false)
-	const make = `mutation ($c: JSONString) { upsertBucket(input: {modelName: "p", name: "r", config: $c}) { inserted } }`
-	shared := map[string]any{"c": `{"lr":{"value":0.1},"_wandb":{"value":{"m":[],"t":{"5":"0.31.0","3":[14,16,67,69]}}}}`}
-	a := b.query(make, shared)
-	if a.status != 400 || !strings.Contains(a.body, `leave out mode=\"shared\"`) {
-		t.Errorf("%d %s", a.status, a.body)
-	}
-	b.query(`{ project(name: "p") { id } }`, nil).is(`{"data":{"project":null}}`)
-
-	for _, own := range []string{`{"t":{"3":[2,16,6,70]}}`, `{"t":{"3":"67"}}`, `{"t":67}`, `67`, `{}`} {
-		b.query(make, map[string]any{"c": `{"_wandb":{"value":` + own + `}}`}).wants(200)
-	}
-	b.query(`mutation ($c: JSONString, $id: String) { upsertBucket(input: {id: $id, config: $c}) { inserted } }`,
-		map[string]any{"c": shared["c"], "id": b.id("p", "r")}).wants(200)
-}

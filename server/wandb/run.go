@@ -3,6 +3,7 @@ package wandb
 import (
 	"crypto/rand"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -322,6 +323,10 @@ func like(s string, parts []string) bool {
 // most maxPage bytes.
 const maxLogLines = 10_000
 
+// lineLabel matches the label of the writer, with which clients begin each line that they print to a
+// run with several writers.
+var lineLabel = regexp.MustCompile(`^\[([^\]]+)\] `)
+
 // logLines returns output lines of a run: the last lines, or the page after a cursor, which is the
 // number of the line before the page.
 func (c *call) logLines(r *wandb.Record, a args) (any, error) {
@@ -355,8 +360,12 @@ func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 					more = true
 					return nil
 				}
+				label, text := any(nil), line.Text
+				if m := lineLabel.FindStringSubmatch(text); r.Shared && m != nil {
+					label, text = m[1], text[len(m[0]):]
+				}
 				edges = append(edges, object{"cursor": itoa(line.Number), "node": object{"__typename": "LogLine", "id": itoa(line.Number),
-					"line": line.Text, "number": line.Number, "level": "info", "label": nil, "timestamp": isoTime(line.WrittenDate)}})
+					"line": text, "number": line.Number, "level": "info", "label": label, "timestamp": isoTime(line.WrittenDate)}})
 				sizes = append(sizes, len(line.Text))
 				for size += len(line.Text); isLast && size > maxPage; {
 					size -= sizes[0]

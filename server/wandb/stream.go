@@ -52,6 +52,9 @@ func (c *call) fileStream() error {
 		c.share.Release()
 		return err
 	})
+	if in.writer, err = c.writer("X-WANDB-ASYNC-CLIENT-ID"); err != nil {
+		return err
+	}
 	if err := in.read(); err != nil {
 		err = body.Error(err)
 		_, _ = io.Copy(io.Discard, body) // otherwise a client that is still sending might miss the response
@@ -59,6 +62,19 @@ func (c *call) fileStream() error {
 	}
 	web.WriteJSON(c.w, c.r, http.StatusOK, answer)
 	return nil
+}
+
+// writer returns the id of the client if the run is in shared mode, in which several clients write
+// to it, and "" otherwise. header is the name of the header that contains the id.
+func (c *call) writer(header string) (string, error) {
+	if c.r.Header.Get("X-WANDB-USE-ASYNC-FILESTREAM") != "true" {
+		return "", nil
+	}
+	id := c.r.Header.Get(header)
+	if len(id) > wandb.MaxWriter {
+		return "", domain.Invalid("client", "The id of a writer can have at most %d bytes.", wandb.MaxWriter)
+	}
+	return id, nil
 }
 
 // iteration returns the iteration id of the run that the path names.

@@ -33,6 +33,8 @@ type streamReader struct {
 	most  int                      // maximum number of values in a batch with several lines
 	grow  func(bytes int64) error  // counts the memory of the batch, which write releases
 	write func(wandb.Stream) error // writes a batch
+	// writer is the id of the client if several clients write to the run, and "" otherwise.
+	writer string
 
 	piece  wandb.Stream
 	values int // number of values in piece
@@ -65,6 +67,7 @@ func (s *streamReader) read() error {
 	if err != io.EOF { // an empty body also returns io.EOF
 		return err
 	}
+	s.piece.Writer = s.writer
 	s.piece.Summary, s.piece.Preempting, s.piece.Complete = s.end.summary, s.end.preempting, s.end.complete
 	if s.end.exitCode != nil {
 		s.piece.ExitCode = *s.end.exitCode
@@ -96,13 +99,16 @@ func (s *streamReader) file(name string) error {
 	err := s.object(func(field string) error {
 		switch field {
 		case "offset":
+			if n > 0 && s.writer != "" {
+				return errOffset // its lines may be written already
+			}
 			return json.UnmarshalDecode(s.d, &offset)
 		case "content":
 			return s.content(func(line string) error {
 				n++
 				switch name {
 				case "wandb-history.jsonl":
-					return s.history(line)
+					return s.history(line, max(0, offset)+n-1)
 				case "wandb-events.jsonl":
 					return s.event(line)
 				case "wandb-summary.json":
@@ -169,10 +175,12 @@ func (s *streamReader) content(line func(text string) error) error {
 	})
 }
 
+var errOffset = domain.Errorf(web.CodeMalformedBody, "The offset of a file must precede its content.")
+
 var errLines = domain.Errorf(domain.CodePayloadTooLarge, "The body has more than %d lines; send less at once.", maxLines)
 
-// history adds a history line to piece.
-func (s *streamReader) history(line string) error {
+// history adds a history line to piece. number is the number of the line in the stream of the client.
+func (s *streamReader) history(line string, number int64) error {
 	row, ok, err := s.row(line)
 	if err != nil {
 		return err
@@ -181,6 +189,7 @@ func (s *streamReader) history(line string) error {
 		s.lost("A line of the history that is not a JSON object, or has too many values, was left out.")
 		return nil
 	}
+	row.Line = number
 	s.piece.Rows = append(s.piece.Rows, row)
 	return nil
 }
@@ -210,6 +219,7 @@ func (s *streamReader) event(line string) error {
 func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	n := json.Values([]byte(line))
 	if s.values > 0 && (s.values+n > s.most || s.bytes+len(line) > pieceBytes) {
+		s.piece.Writer = s.writer
 		if err := s.write(s.piece); err != nil {
 			return row, false, err
 		}

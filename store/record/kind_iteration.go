@@ -96,6 +96,23 @@ var iterationKind = &Kind{
 		Clear:   `DELETE FROM wandb_row WHERE iteration_num = ` + iterationNum,
 		Write:   `INSERT INTO wandb_row (iteration_num, step, content) VALUES (` + iterationNum + `, :step, :content)`,
 	}, {
+		Name:    "wandb_writer",
+		From:    `FROM wandb_writer WHERE iteration_num = ` + iterationNum + ` ORDER BY client`,
+		Columns: []Column{{"client", Text}, {"history_lines", Any}, {"event_lines", Any}, {"complete", Any}, {"console", Long}},
+		Content: 5,
+		Clear:   `DELETE FROM wandb_writer WHERE iteration_num = ` + iterationNum,
+		Write: `INSERT INTO wandb_writer (iteration_num, client, history_lines, event_lines, complete, console)
+			VALUES (` + iterationNum + `, :client, :history_lines, :event_lines, :complete, :console)`,
+		Optional: true,
+	}, {
+		Name:     "wandb_row_sum",
+		From:     `FROM wandb_row_sum WHERE iteration_num = ` + iterationNum + ` ORDER BY sum`,
+		Columns:  []Column{{"sum", Any}},
+		Content:  1,
+		Clear:    `DELETE FROM wandb_row_sum WHERE iteration_num = ` + iterationNum,
+		Write:    `INSERT INTO wandb_row_sum (iteration_num, sum) VALUES (` + iterationNum + `, :sum)`,
+		Optional: true,
+	}, {
 		Name: "source",
 		From: `FROM source
 			WHERE iteration_num = ` + iterationNum + ` AND state NOT IN ('` + copied + `', '` + copying + `') ORDER BY id`,

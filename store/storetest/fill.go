@@ -104,6 +104,8 @@ func fillWandb(t testing.TB, b *Bed, experiment, iteration string) {
 	Must(b.Wandb.SaveRun(ctx, domain.System, wandb.Change{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
 	Must(b.Wandb.Append(ctx, domain.System, iteration, wandb.Stream{
 		HistoryLines: 1, Rows: []format.Row{{Rest: []format.Member{{Key: "note", Value: `"text"`}}}}}))(t)
+	Must(b.Wandb.Append(ctx, domain.System, iteration, wandb.Stream{Writer: "client", HistoryLines: 1, LogLines: 1,
+		Rows: []format.Row{{Text: `{"loss": 1}`, Numbers: []format.RowNumber{{Key: "loss", Value: 1}}}}, Output: []string{"[a] epoch 1"}}))(t)
 	made := Must(b.Collections.CreateVersion(ctx, domain.System, collections.NewVersion{
 		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}, Tags: []string{"small"}}))(t)
 	b.Keep(t, experiment, files.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)

@@ -29,7 +29,15 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 		if err != nil {
 			return false, err
 		}
-		replaced, err := wandbTx(tx).Append(it.Num, &w, s)
+		var from *writer
+		if s.Writer != "" {
+			one, _, err := wandbTx(tx).writer(it.Num, s.Writer)
+			if err != nil {
+				return false, err
+			}
+			from, w.Shared = &one, true
+		}
+		replaced, err := wandbTx(tx).Append(it.Num, &w, from, s)
 		if err != nil {
 			return false, err
 		}
@@ -42,9 +50,20 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			// The console keeps only MaxLines lines. With one more line, it reports that lines were
 			// dropped.
 			lines := s.Output[max(0, n-console.MaxLines-1):]
-			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
-			if _, err := runs.WriteConsole(tx, it.IterationRef, &from, lines); err != nil {
-				return false, err
+			first := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
+			switch {
+			case from != nil:
+				next, err := from.print(tx, it.IterationRef, first, lines)
+				if err != nil {
+					return false, err
+				}
+				w.LogLines = max(w.LogLines, next)
+			case w.Shared:
+				w.Lose("Lines printed by one of several writers were left out, because they were sent later by wandb sync.")
+			default:
+				if _, err := runs.WriteConsole(tx, it.IterationRef, &first, lines); err != nil {
+					return false, err
+				}
 			}
 		}
 		if s.Summary != nil || s.Complete {
@@ -54,8 +73,12 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			text := w.Summary
 			if s.Summary != nil {
 				text = *s.Summary
+				if w.Shared {
+					text = merged(w.Summary, text)
+				}
 			}
-			if err := wandbTx(tx).SetSummary(it.Num, &w, text, s.Complete); err != nil {
+			// The summary of one of several writers can be older than the metrics of the others.
+			if err := wandbTx(tx).SetSummary(it.Num, &w, text, s.Complete && !w.Shared); err != nil {
 				return false, err
 			}
 		}
@@ -70,8 +93,14 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			return false, err
 		}
 		stopped := it.Ended() && !w.Complete || request != ""
-		if s.Complete {
+		if s.Complete && (from == nil || !from.complete) {
 			if err := completeRun(tx, it, &w, s.ExitCode, request); err != nil {
+				return false, err
+			}
+		}
+		if from != nil {
+			from.complete = from.complete || s.Complete
+			if err := wandbTx(tx).saveWriter(it.Num, *from); err != nil {
 				return false, err
 			}
 		}
@@ -80,11 +109,13 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 }
 
 // completeRun ends a run with the exit code of its client. It does not change the status of a run
-// that has already ended. request is the message for a run with a stop request, or "". Such a run
+// that has already ended, unless another writer of the run has ended it: the last writer that
+// announces the end decides. request is the message for a run with a stop request, or "". Such a run
 // is KILLED whatever its exit code, because a script can catch the interrupt.
 func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int, request string) error {
+	byWriter := w.Shared && w.Complete
 	w.Complete = true
-	if it.Ended() {
+	if it.Ended() && !byWriter {
 		return nil
 	}
 	status, message := domain.Succeeded, ""

@@ -99,6 +99,7 @@ type Change struct {
 	ID      string // iteration id; "" selects the run by Project and Name
 	Project string
 	Name    string
+	Writer  string // id of the client if several clients write to the run; "" if not
 
 	DisplayName, Notes, Group, JobType, Config, Summary, Host, Program, Remote, Commit, Sweep *string
 	Tags                                                                                      []string
@@ -231,6 +232,17 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 		}
 	}
 	before := w.Parameters()
+	isNew := false // whether c comes from a new writer
+	if c.Writer != "" {
+		var err error
+		if isNew, err = wandbTx(tx).addWriter(it.Num, c.Writer); err != nil {
+			return err
+		}
+		w.Shared = true
+	}
+	if w.Shared {
+		c.join(w)
+	}
 	set(&w.Group, c.Group)
 	set(&w.JobType, c.JobType)
 	set(&w.Host, c.Host)
@@ -282,6 +294,9 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 			return err
 		}
 	}
+	if c.Writer != "" && !isNew && it.Ended() && c.State == nil {
+		return nil // another writer has ended the run
+	}
 	reopened, err := setState(tx, it, w, c)
 	if err != nil {
 		return err
@@ -290,6 +305,24 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 		return tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate)
 	}
 	return nil
+}
+
+// join adapts c to the run w with several writers, so that a writer adds to the data of the others.
+// Settings and summary values are added or replaced, but not deleted. The first host and program are
+// kept; the snapshot of the run comes from the primary writer.
+func (c *Change) join(w *Run) {
+	if c.Config != nil {
+		c.Config = new(merged(w.Config, *c.Config, "_wandb"))
+	}
+	if c.Summary != nil {
+		c.Summary = new(merged(w.Summary, *c.Summary))
+	}
+	if w.Host != "" {
+		c.Host = nil
+	}
+	if w.Program != "" {
+		c.Program, c.Remote, c.Commit = nil, nil, nil
+	}
 }
 
 // fitted returns s as valid UTF-8, truncated to domain.MaxText bytes. It returns nil if s is nil.

@@ -15,6 +15,7 @@ import (
 
 // Stream is a part of the data that a client sends during its run.
 type Stream struct {
+	Writer       string       // id of the client if several clients write to the run; "" if not
 	Rows         []format.Row // history rows
 	HistoryLines int64        // number of history lines that the client has sent
 	EventLines   int64
@@ -30,8 +31,14 @@ type Stream struct {
 }
 
 // Append writes the rows of s and updates r from the other fields of s. It returns the number of
-// replaced points. The caller must store the output, the summary and the end of the run.
-func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
+// replaced points. The caller must store the output, the summary and the end of the run. w is the
+// writer of s if the run has several writers, and nil otherwise.
+func (tx Tx) Append(num int64, r *Run, w *writer, s Stream) (replaced int, err error) {
+	if r.Shared {
+		if err := tx.number(num, r, w, &s); err != nil {
+			return 0, err
+		}
+	}
 	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
 		return 0, err
 	}
@@ -51,7 +58,13 @@ func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 		r.Lose("%s", text)
 	}
 	if s.LastEvent != "" && len(s.LastEvent) < maxEvent {
-		r.Events = s.LastEvent
+		last := s.LastEvent
+		if r.Shared {
+			last = merged(r.Events, last) // the names of the metrics contain the labels of the writers
+		}
+		if len(last) < maxEvent {
+			r.Events = last
+		}
 	}
 	return replaced, nil
 }
@@ -89,9 +102,7 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		if row.At == 0 {
 			row.At = tx.Now
 		}
-		if r.Start == 0 && !math.IsNaN(row.Runtime) && row.Runtime >= 0 && row.Runtime < 1e9 {
-			r.Start = max(0, row.At-Time(math.Round(row.Runtime*1000)))
-		}
+		r.begin(row)
 		r.LastStep, r.Last = max(r.LastStep, row.Step), max(r.Last, row.At)
 		for j := range row.Numbers {
 			add(&row.Numbers[j], &row.Step, &row.At)
@@ -102,8 +113,12 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		if e.At == 0 {
 			e.At = tx.Now
 		}
-		// The step is the runtime in seconds, so a line that is sent twice gets the same step.
-		if math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
+		// The step is the runtime in seconds, so a line that is sent twice gets the same step. The
+		// runtimes of several writers begin at different times.
+		if r.Shared {
+			r.begin(e)
+		}
+		if r.Shared || math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
 			e.Runtime = float64(e.At-r.Start) / 1000
 		}
 		e.Step = Step(math.Round(e.Runtime))
@@ -112,6 +127,13 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		}
 	}
 	return samples
+}
+
+// begin sets the start of the run to the start according to a row, if it is not set yet.
+func (r *Run) begin(row *format.Row) {
+	if r.Start == 0 && !math.IsNaN(row.Runtime) && row.Runtime >= 0 && row.Runtime < 1e9 {
+		r.Start = max(0, row.At-Time(math.Round(row.Runtime*1000)))
+	}
 }
 
 // restOf returns the non-numeric values of rows by step. If a step has several values with the same

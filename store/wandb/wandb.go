@@ -75,6 +75,7 @@ type About struct {
 	Captions     map[string]string   `json:"captions,omitzero"`   // by file name; only for files that have not arrived
 	Lost         []string            `json:"lost,omitzero"`       // messages about truncated or omitted data
 	Ended        Ended               `json:"ended,omitzero"`
+	Shared       bool                `json:"shared,omitzero"` // several clients write to the run
 }
 
 // Ended holds the counts that LogsOn needs.

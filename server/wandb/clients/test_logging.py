@@ -90,21 +90,6 @@ def test_resume(server, script):
     assert server.points(run)["loss"] == [(i, i % 10) for i in range(30)]
 
 
-def test_shared_mode_refused(server, script):
-    said = script(server.uri, """
-        try:
-            wandb.init(project="shared", id="both", mode="shared")
-        except wandb.errors.CommError as error:
-            print("refused", error)
-    """)
-    # Use another process, because client 0.17 waits forever in the init that follows a rejected one.
-    script(server.uri, """
-        wandb.init(project="shared", id="own", name="own", group="both", mode="online").finish()
-    """)
-    assert "refused " in said and 'leave out mode="shared"' in said
-    assert list(server.runs("shared")) == ["own"]
-
-
 def test_resume_refused(server, script):
     said = script(server.uri, """
         try:

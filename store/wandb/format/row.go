@@ -18,6 +18,8 @@ type Row struct {
 	// Rest holds the members that are not plain numbers, such as strings, media and lists. Numbers
 	// inside these members are also in Numbers.
 	Rest []Member
+	Line int64  // number of the row's line in the stream of its client
+	Text string // the row as sent
 }
 
 // RowNumber is one number in a history row.
@@ -29,7 +31,7 @@ type RowNumber struct {
 
 // ParseRow parses a history row.
 func ParseRow(text string) (row Row, err error) {
-	row.Runtime = math.NaN()
+	row.Runtime, row.Text = math.NaN(), text
 	members, err := Members(text)
 	if err != nil {
 		return row, err
