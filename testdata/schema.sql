@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 30;
+PRAGMA user_version = 31;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -178,7 +178,11 @@ CREATE TABLE experiment_view (
     name          TEXT    NOT NULL,
     query         TEXT    NOT NULL,
     created_date  INTEGER NOT NULL,
+<<<<<<< HEAD
     updated_date  INTEGER NOT NULL, panels TEXT, created_by TEXT, created_key TEXT,
+=======
+    updated_date  INTEGER NOT NULL, panels TEXT, client TEXT,
+>>>>>>> 05c9ba4a (wandb: saved workspaces and reports become views and reports)
     UNIQUE (experiment_id, name)
 ) STRICT;
 
@@ -498,7 +502,11 @@ CREATE TABLE report (
     updated_date INTEGER NOT NULL,
     deleted_date INTEGER,
     deleted_by   TEXT
+<<<<<<< HEAD
 , created_by TEXT, created_key TEXT) STRICT;
+=======
+, client TEXT) STRICT;
+>>>>>>> 05c9ba4a (wandb: saved workspaces and reports become views and reports)
 
 CREATE INDEX report_by_project ON report (project_id, created_date, id, deleted_date);
 

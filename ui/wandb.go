@@ -11,7 +11,8 @@ import (
 )
 
 // wandbLink redirects a link printed by a W&B client. The link contains the name of a project
-// and an optional run name. The target is the run's or project's page.
+// and an optional run name, or the name of a saved view. The target is the page of the run, of the
+// project or of the experiment in that view.
 func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	names := map[string]string{}
 	for key, raw := range mux.Vars(r) {
@@ -36,6 +37,20 @@ func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user domain.Use
 			_, err = v.Projects.Project(id)
 		}
 		target = "/project/" + id
+		if name := r.URL.Query().Get("nw"); err == nil && name != "" {
+			views, err := v.Projects.ClientViews(id, "nw-"+name+"-v")
+			if err != nil {
+				return err
+			}
+			if len(views) == 0 {
+				return domain.Errorf(domain.CodeNotFound, "The project has no saved view with this name.")
+			}
+			query := "view=" + views[0].ID
+			if views[0].Query != "" {
+				query = views[0].Query + "&" + query
+			}
+			target = "/experiment/" + views[0].ExperimentID + "?" + query
+		}
 		return err
 	})
 	return s.redirectUnless(err, w, r, target)

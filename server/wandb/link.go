@@ -2,6 +2,7 @@ package wandb
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"tracker/server/web"
@@ -30,6 +31,15 @@ func (s *Server) linked(r *http.Request) string {
 		page += "/" + parts[3]
 	case len(parts) >= 4 && parts[2] == "sweeps":
 		page = "/sweep/" + parts[3]
+	case len(parts) >= 4 && parts[2] == "reports":
+		name, err := url.PathUnescape(parts[len(parts)-1])
+		id := recordOfView(name[strings.LastIndex(name, "-")+1:]) // Title--ID
+		if err != nil || id == "" {
+			return ""
+		}
+		page = "/report/" + url.PathEscape(id)
+	case len(parts) == 2 && r.URL.Query().Get("nw") != "":
+		page += "?" + url.Values{"nw": {r.URL.Query().Get("nw")}}.Encode()
 	case len(parts) == 2, parts[2] == "workspace", parts[2] == "artifacts", parts[2] == "sweeps":
 	default:
 		return ""

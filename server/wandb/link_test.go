@@ -12,19 +12,25 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	const dashboard = "http://example.com:9001"
 	for path, want := range map[string]string{
-		"/ada/digits":                 "/wandb/digits",
-		"/ada/digits/workspace":       "/wandb/digits",
-		"/ada/digits/runs/8fj2k1":     "/wandb/digits/8fj2k1",
-		"/ada/digits/runs/a%2Fb":      "/wandb/digits/a%2Fb",
-		"/ada/digits/sweeps/x":        "/sweep/x",
-		"/ada/digits/sweeps":          "/wandb/digits",
-		"/authorize":                  "/account",
-		"/authorize?ref=models":       "/account",
-		"/project/digits":             "",
-		"/mlflow/digits":              "",
-		"/ada":                        "",
-		"/":                           "",
-		"/ada/digits/nothing/like/it": "",
+		"/ada/digits":             "/wandb/digits",
+		"/ada/digits/workspace":   "/wandb/digits",
+		"/ada/digits/runs/8fj2k1": "/wandb/digits/8fj2k1",
+		"/ada/digits/runs/a%2Fb":  "/wandb/digits/a%2Fb",
+		"/ada/digits/sweeps/x":    "/sweep/x",
+		"/ada/digits/sweeps":      "/wandb/digits",
+		"/authorize":              "/account",
+		"/authorize?ref=models":   "/account",
+		"/project/digits":         "",
+		"/mlflow/digits":          "",
+		"/ada":                    "",
+
+		"/ada/digits?nw=a0b1c2":                         "/wandb/digits?nw=a0b1c2",
+		"/ada/digits/reports/My-report--Vmlldzo5OWQ%3D": "/report/99d",
+		"/ada/digits/reports/a--b/c--Vmlldzo5OWQ":       "/report/99d",
+		"/ada/digits/reports/My-report--99d":            "",
+		"/ada/digits/reports":                           "",
+		"/":                                             "",
+		"/ada/digits/nothing/like/it":                   "",
 	} {
 		r := httptest.NewRequest("GET", path, nil)
 		r.Host = "example.com:9000"

@@ -29,6 +29,8 @@ func (c *call) mutations() object {
 		"deleteModel":              c.deleteProject,
 		"stopRun":                  c.stopRun,
 		"updateRunState":           c.updateRunState,
+		"upsertView":               c.upsertView,
+		"deleteView":               c.deleteView,
 		"notifyScriptableRunAlert": c.alert,
 		"markRunFilesUploaded":     func(args) (any, error) { return object{"success": true}, nil },
 	}

@@ -1,6 +1,7 @@
 package wandb_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/users"
 	"tracker/store/wandb"
@@ -60,6 +62,10 @@ var mutationLines = []mutationLine{
 	{"agentHeartbeat", "create", `id: "$agent"`},
 	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
 	{"deleteModel", "delete", `id: "$project"`},
+	{"upsertView", "create read", `projectName: "$project", type: "runs", name: "n", spec: "{}"`},
+	{"upsertView", "create read", `projectName: "$project", type: "project-view", name: "nw-a-v", spec: "{}"`},
+	{"upsertView", "read update", `id: "$view", projectName: "$project", type: "runs", spec: "{}"`},
+	{"deleteView", "delete", `id: "$view"`},
 }
 
 // Every mutation requires exactly the rights that its lines name. The callers are users with each
@@ -150,6 +156,9 @@ func (b bed) mutationWorld(root opt) map[string]string {
 	files, err := b.db.Files.Artifacts(b.Context(), domain.System, e.ID, files.ArtifactQuery{Page: domain.FirstPage})
 	b.must(err)
 	w["file"] = files.Data[0].ID
+	report, err := b.db.Projects.CreateReport(b.Context(), domain.System, e.ProjectID, projects.NewReport{Name: "r"})
+	b.must(err)
+	w["view"] = base64.StdEncoding.EncodeToString([]byte("View:" + report.ID))
 	for _, name := range []string{"pending", "artifact"} {
 		var made struct {
 			Data struct {

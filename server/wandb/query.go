@@ -45,6 +45,7 @@ func (c *call) queries() object {
 		},
 		"models":   c.projects,
 		"projects": c.projects,
+		"view":     c.viewQuery,
 	}
 }
 
@@ -133,6 +134,7 @@ func (c *call) projectObject(entity string, p projects.Project) object {
 		"teamMembers": []object{},
 		"runCount":    func(a args) (any, error) { return c.runCount(p, a) },
 		"runs":        runs, "run": one, "bucket": one,
+		"allViews": func(a args) (any, error) { return c.allViews(entity, p, a) },
 	}
 	c.projectSweeps(o, entity, p)
 	c.projectArtifacts(o, entity, p.ID, p.Name)

@@ -26,6 +26,7 @@ var queryLines = []struct{ name, document, shows string }{
 	{"artifactCollection", `artifactCollection(id: "$model") { id }`, "model"},
 	{"organization", `organization(name: "me") { orgEntity { artifactMemberships { edges { node { id } } } } }`, ""},
 	{"users", `users(query: "ada") { edges { node { username } } }`, ""},
+	{"view", `view(id: "$view") { id }`, "view"},
 	{"serverInfo", `serverInfo { features { name } }`, ""},
 	{"__type", `__type(name: "ServerSettings") { name }`, ""},
 }

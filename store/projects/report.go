@@ -22,8 +22,9 @@ func (r Report) TextBytes() int { return len(r.Text) }
 
 // NewReport holds the arguments of CreateReport.
 type NewReport struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
+	Name   string      `json:"name"`
+	Text   string      `json:"text"`
+	Client *ClientSpec `json:"-"` // nil if no client has a definition in its own format
 }
 
 // ReportPatch holds the fields that UpdateReport sets. A nil field is not changed.
@@ -31,6 +32,7 @@ type ReportPatch struct {
 	Name   *string       `json:"name"`
 	Text   *string       `json:"text"`
 	Before domain.Before `json:"-"`
+	Client *ClientSpec   `json:"-"`
 }
 
 const reportColumns = `
@@ -72,14 +74,18 @@ func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID st
 	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("text", n.Text)); err != nil {
 		return domain.Created{}, err
 	}
+	client, err := n.Client.encode()
+	if err != nil {
+		return domain.Created{}, err
+	}
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
 		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
 			return domain.Created{}, err
 		}
 		id := domain.NewID()
-		_, err := tx.Exec(`INSERT INTO report (id, project_id, name, text, created_date, updated_date, created_by, created_key)
-			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
-			id, projectID, n.Name, n.Text, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
+		_, err := tx.Exec(`INSERT INTO report (id, project_id, name, text, client, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, projectID, n.Name, n.Text, client, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
 		return domain.Created{ID: id}, err
 	})
 }
@@ -87,6 +93,10 @@ func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID st
 // UpdateReport changes a report. It requires the right to update.
 func (db *DB) UpdateReport(ctx context.Context, actor domain.Actor, id string, p ReportPatch) error {
 	if err := domain.CheckNameAndText(p.Name, "text", p.Text); err != nil {
+		return err
+	}
+	client, err := p.Client.encode()
+	if err != nil {
 		return err
 	}
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
@@ -102,8 +112,9 @@ func (db *DB) UpdateReport(ctx context.Context, actor domain.Actor, id string, p
 		_, err := tx.Exec(`UPDATE report SET
 				name         = coalesce(?, name),
 				text         = coalesce(?, text),
+				client       = coalesce(?, client),
 				updated_date = ?
-			WHERE id = ?`, p.Name, p.Text, tx.Now, id)
+			WHERE id = ?`, p.Name, p.Text, client, tx.Now, id)
 		return err
 	})
 }

@@ -28,16 +28,18 @@ type SavedView struct {
 
 // NewSavedView holds the arguments of CreateSavedView.
 type NewSavedView struct {
-	Name   string  `json:"name"`
-	Query  string  `json:"query"`
-	Panels *Layout `json:"panels"` // nil for the default layout
+	Name   string      `json:"name"`
+	Query  string      `json:"query"`
+	Panels *Layout     `json:"panels"` // nil for the default layout
+	Client *ClientSpec `json:"-"`      // nil if no client has a definition in its own format
 }
 
 // SavedViewPatch holds the fields that UpdateSavedView sets. A nil field is not changed.
 type SavedViewPatch struct {
-	Name   *string `json:"name"`
-	Query  *string `json:"query"`
-	Panels *Layout `json:"panels"` // a layout without sections is the default layout
+	Name   *string     `json:"name"`
+	Query  *string     `json:"query"`
+	Panels *Layout     `json:"panels"` // a layout without sections is the default layout
+	Client *ClientSpec `json:"-"`
 }
 
 const savedViewColumns = `
@@ -87,15 +89,19 @@ func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimen
 	if err != nil {
 		return domain.Created{}, err
 	}
+	client, err := n.Client.encode()
+	if err != nil {
+		return domain.Created{}, err
+	}
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
 		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightCreate); err != nil {
 			return domain.Created{}, err
 		}
 		id := domain.NewID()
 		_, err := tx.Exec(`INSERT INTO experiment_view
-			(id, experiment_id, name, query, panels, created_date, updated_date, created_by, created_key)
-			VALUES (?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
-			id, experimentID, n.Name, n.Query, panels, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
+			(id, experiment_id, name, query, panels, client, created_date, updated_date, created_by, created_key)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
+			id, experimentID, n.Name, n.Query, panels, client, tx.Now, tx.Now, actor.CreatorID(), actor.Key)
 		if sqlite.IsDuplicate(err) {
 			return domain.Created{}, errSavedViewExists
 		}
@@ -120,6 +126,10 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 	if err != nil {
 		return err
 	}
+	client, err := p.Client.encode()
+	if err != nil {
+		return err
+	}
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
 			return err
@@ -128,8 +138,9 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string
 				name         = coalesce(?, name),
 				query        = coalesce(?, query),
 				panels       = CASE WHEN ? THEN ? ELSE panels END,
+				client       = coalesce(?, client),
 				updated_date = ?
-			WHERE id = ?`, p.Name, p.Query, p.Panels != nil, panels, tx.Now, id)
+			WHERE id = ?`, p.Name, p.Query, p.Panels != nil, panels, client, tx.Now, id)
 		if sqlite.IsDuplicate(err) {
 			return errSavedViewExists
 		}

@@ -58,12 +58,14 @@ var experimentKind = &Kind{
 			WHERE experiment_id = :record ORDER BY created_date, id`,
 		Columns: []Column{
 			{"id", ID}, {"name", Name}, {"query", Text}, {"created_date", Any}, {"panels", Text}, {"updated_date", Any},
-			{"created_by", Short}, {"created_key", Short},
+			{"created_by", Short}, {"created_key", Short}, {"client", Long},
 		},
 		Content: 5,
 		Clear:   `DELETE FROM experiment_view WHERE experiment_id = :record`,
-		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, panels, updated_date, created_by, created_key)
-			VALUES (:record, :id, :name, :query, :created_date, :panels, :updated_date, :created_by, :created_key)`,
+		Write: `INSERT INTO experiment_view (experiment_id, id, name, query, created_date, panels, updated_date, created_by, created_key,
+				client)
+			VALUES (:record, :id, :name, :query, :created_date, :panels, :updated_date, :created_by, :created_key,
+				:client)`,
 	}, {
 		Name:     "artifact_collection",
 		From:     `FROM artifact_collection WHERE experiment_id = :record ORDER BY name`,
@@ -111,15 +113,16 @@ var reportKind = &Kind{
 		From: `FROM report WHERE id = :record`,
 		Columns: []Column{
 			{"project_id", ID}, {"name", Name}, {"text", Long}, {"created_date", Any}, {"updated_date", Any},
-			{"created_by", Short}, {"created_key", Short},
+			{"created_by", Short}, {"created_key", Short}, {"client", Long},
 		},
 		Content: 4,
-		Write: `INSERT INTO report (id, project_id, name, text, created_date, updated_date, created_by, created_key)
-			VALUES (:record, :project_id, :name, :text, :created_date, :updated_date, :created_by, :created_key)
+		Write: `INSERT INTO report (id, project_id, name, text, created_date, updated_date, created_by, created_key, client)
+			VALUES (:record, :project_id, :name, :text, :created_date, :updated_date, :created_by, :created_key, :client)
 			ON CONFLICT (id) DO UPDATE SET
 				name         = excluded.name,
 				text         = excluded.text,
 				created_date = excluded.created_date,
-				updated_date = excluded.updated_date`,
+				updated_date = excluded.updated_date,
+				client       = excluded.client`,
 	}},
 }
