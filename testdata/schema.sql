@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 31;
+PRAGMA user_version = 33;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -72,11 +72,7 @@ CREATE TABLE "artifact_version" (
     size          INTEGER NOT NULL DEFAULT 0,
     files         INTEGER NOT NULL DEFAULT 0,
     created_date  INTEGER NOT NULL,
-<<<<<<< HEAD
-    updated_date  INTEGER NOT NULL, created_by TEXT, created_key TEXT,
-=======
-    updated_date  INTEGER NOT NULL, history_step INTEGER, ttl INTEGER,
->>>>>>> 5197c1e9 (store/collections: an artifact version can be linked as a version of a registered model)
+    updated_date  INTEGER NOT NULL, created_by TEXT, created_key TEXT, history_step INTEGER, ttl INTEGER,
     UNIQUE (experiment_id, collection, version)
 ) STRICT;
 
@@ -178,11 +174,7 @@ CREATE TABLE experiment_view (
     name          TEXT    NOT NULL,
     query         TEXT    NOT NULL,
     created_date  INTEGER NOT NULL,
-<<<<<<< HEAD
-    updated_date  INTEGER NOT NULL, panels TEXT, created_by TEXT, created_key TEXT,
-=======
-    updated_date  INTEGER NOT NULL, panels TEXT, client TEXT,
->>>>>>> 05c9ba4a (wandb: saved workspaces and reports become views and reports)
+    updated_date  INTEGER NOT NULL, panels TEXT, created_by TEXT, created_key TEXT, client TEXT,
     UNIQUE (experiment_id, name)
 ) STRICT;
 
@@ -502,11 +494,7 @@ CREATE TABLE report (
     updated_date INTEGER NOT NULL,
     deleted_date INTEGER,
     deleted_by   TEXT
-<<<<<<< HEAD
-, created_by TEXT, created_key TEXT) STRICT;
-=======
-, client TEXT) STRICT;
->>>>>>> 05c9ba4a (wandb: saved workspaces and reports become views and reports)
+, created_by TEXT, created_key TEXT, client TEXT) STRICT;
 
 CREATE INDEX report_by_project ON report (project_id, created_date, id, deleted_date);
 
