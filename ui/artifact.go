@@ -5,7 +5,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
@@ -75,6 +77,10 @@ type artifactsView struct {
 	Self         string // Path with the search, the run filter and the offset
 	Only         string // ID of the run that the experiment's list is filtered by, "" for all runs
 	All          string // path of the page with the whole list, "" for none
+	Models       []link // models of a run: Path is the path of a file, Status its size
+	MoreModels   int
+	OnlyMedia    bool // whether only the media are listed that the run logged at steps
+	Media        int  // number of these media that the list of a run omits
 	Rows         []artifactRow
 	Total        int
 	Query        string
@@ -89,13 +95,17 @@ type artifactsView struct {
 // run returns the ID of the run whose artifacts are listed, "" for all runs.
 func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
 
+// listID returns the ID of the HTML element with the list.
+func (v *artifactsView) listID() string {
+	if v.OnlyMedia {
+		return "media-files"
+	}
+	return "artifacts"
+}
+
 // fillArtifacts reads a page of the artifact list into v.
 func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView, page domain.Page) error {
-	q := files.ArtifactQuery{Page: page, Name: v.Query}
-	if run := v.run(); run != "" {
-		q.IterationID = &run
-	}
-	list, err := db.Files.Artifacts(v.ExperimentID, q)
+	list, err := v.read(db, page)
 	if err != nil {
 		return err
 	}
@@ -122,6 +132,9 @@ func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView,
 	if v.Only != "" {
 		keep.Set("iteration", v.Only)
 	}
+	if v.OnlyMedia {
+		keep.Set("media", "1")
+	}
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
 	if page.Offset > 0 {
 		keep.Set("offset", strconv.Itoa(page.Offset))
@@ -133,9 +146,103 @@ func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView,
 	return nil
 }
 
+// read returns a page of the artifacts that v lists.
+func (v *artifactsView) read(db *store.View, page domain.Page) (domain.List[files.Artifact], error) {
+	q := files.ArtifactQuery{Page: page, Name: v.Query}
+	run := v.run()
+	if run != "" {
+		q.IterationID = &run
+	}
+	if !v.OnlyMedia {
+		return db.Files.Artifacts(v.ExperimentID, q)
+	}
+	all, _, err := db.Files.MadeArtifacts([]string{run})
+	if err != nil {
+		return domain.List[files.Artifact]{}, err
+	}
+	logged, lower := preview.LoggedMedia(all), strings.ToLower(v.Query)
+	all = slices.DeleteFunc(all, func(a files.Artifact) bool {
+		return !logged[a.ID] || a.ExperimentID != v.ExperimentID || !strings.Contains(strings.ToLower(a.Name), lower)
+	})
+	from := min(page.Offset, len(all))
+	return domain.List[files.Artifact]{Data: all[from:min(from+page.Limit, len(all))], Total: len(all)}, nil
+}
+
+// runArtifacts is the maximum number of files, and of models, that a run's page lists.
+const runArtifacts = 20
+
+// fillRunFiles reads the files of a run into v. It omits the files of versions, which are listed as
+// outputs of the run, and media with a step, which are listed on request.
+func (s *site) fillRunFiles(db *store.View, user domain.User, v *artifactsView) error {
+	all, _, err := db.Files.MadeArtifacts([]string{v.IterationID})
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return s.fillArtifacts(db, user, v, domain.FirstPage)
+	}
+	logged, isModel := preview.LoggedMedia(all), v.addModels(all)
+	runs := map[string]*link{}
+	for _, a := range all {
+		switch {
+		case logged[a.ID]:
+			v.Media++
+		case len(v.Rows) == runArtifacts || isModel(a) || preview.InVersion(a.Name):
+		default:
+			row, err := s.artifactRow(db, a, runs)
+			if err != nil {
+				return err
+			}
+			v.Rows = append(v.Rows, row)
+		}
+	}
+	v.Total, v.Most, v.Self = len(all), s.DB.Files.MaxUpload(), v.Path
+	return nil
+}
+
+// addModels adds the models among a run's files, newest first: files with weights, and folders with
+// the file MLmodel. It omits files of versions that the run also has outside of the version.
+// isModel reports whether a file is part of one of the models.
+func (v *artifactsView) addModels(all []files.Artifact) (isModel func(files.Artifact) bool) {
+	var folders []string
+	own := map[string]bool{} // hashes of files outside of versions
+	for _, a := range all {
+		if folder, ok := strings.CutSuffix(a.Name, "/"+modelFile); ok {
+			folders = append(folders, folder+"/")
+		}
+		own[a.ContentHash] = own[a.ContentHash] || !preview.InVersion(a.Name)
+	}
+	inFolder := func(a files.Artifact) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(a.Name, folder) })
+	}
+	for _, a := range slices.Backward(all) {
+		folder, isFolder := strings.CutSuffix(a.Name, "/"+modelFile)
+		if !isFolder && (!files.IsCheckpoint(a.Name) || inFolder(a)) || preview.InVersion(a.Name) && own[a.ContentHash] {
+			continue
+		}
+		if len(v.Models) == runArtifacts {
+			v.MoreModels++
+			continue
+		}
+		l := link{a.Name, "/artifact/" + a.ID, plain.Size(a.SizeBytes)}
+		if isFolder {
+			l.Name, l.Status = folder+"/", "folder"
+		}
+		v.Models = append(v.Models, l)
+	}
+	return func(a files.Artifact) bool { return files.IsCheckpoint(a.Name) || inFolder(a) }
+}
+
+// modelFile is the name of the file that describes the model in a folder of MLflow's clients.
+const modelFile = "MLmodel"
+
+// folderOf returns the folder of a file with a slash at its end, or "".
+func folderOf(name string) string { return name[:strings.LastIndexByte(name, '/')+1] }
+
 // artifacts lists the artifacts of an experiment.
 func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: plain.Readable(r.URL.Query().Get("iteration"))})
+	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: plain.Readable(r.URL.Query().Get("iteration")),
+		OnlyMedia: r.URL.Query().Has("iteration") && r.URL.Query().Has("media")})
 }
 
 func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user domain.User, status int, v artifactsView) error {
@@ -189,11 +296,13 @@ type artifactView struct {
 	Form         registerForm
 	WrongDelete  string
 	Registering  bool // whether the form for a model version is open
+	Folder       string // folder of a run's file, "" for none
 }
 
 // registerForm holds the input of the form that creates a model version.
 type registerForm struct {
 	ModelID     string // "" for a new model
+	Folder      bool   // whether the version has the folder of the file
 	Name        string
 	Description string
 	IterationID string
@@ -249,6 +358,12 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.
 		v.Listed, v.ExperimentID, v.Backend = inPlace(r) && !s.current(r, "/artifact/"+a.ID), e.ID, a.Backend
 		if v.artifactRow, err = s.artifactRow(db, a, map[string]*link{}); err != nil {
 			return err
+		}
+		if a.IterationID != nil {
+			v.Folder = folderOf(a.Name)
+		}
+		if form.Wrong == nil {
+			v.Form.Folder = v.Folder+modelFile == a.Name
 		}
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
@@ -376,10 +491,13 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User
 		return err
 	}
 	typed := registerForm{ModelID: fields.Get("model_id"), Name: plain.Readable(fields.Get("name")), Description: text(fields, "description"),
-		IterationID: fields.Get("iteration_id")}
+		IterationID: fields.Get("iteration_id"), Folder: fields.Get("folder") != ""}
 	n := registry.NewModelVersion{IterationID: typed.IterationID, ArtifactID: &a.ID, Description: typed.Description}
 	if a.IterationID != nil {
 		n.IterationID = *a.IterationID
+		if folder := folderOf(a.Name); typed.Folder && folder != "" {
+			n.Source = folderSource(n.IterationID, folder)
+		}
 	}
 	model := typed.ModelID
 	if n.IterationID == "" {
@@ -395,6 +513,15 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User
 	}
 	return s.redirectUnless(err, w, r, "/artifact/"+a.ID)
 }
+
+// folderSource returns the source of a model version that consists of a folder of a run, in the
+// form that MLflow's clients read.
+func folderSource(iterationID, folder string) string {
+	return runsScheme + strings.ReplaceAll(iterationID, "-", "") + "/" + strings.TrimSuffix(folder, "/")
+}
+
+// runsScheme is the beginning of the URIs with which MLflow's clients name the files of runs.
+const runsScheme = "runs:/"
 
 // newModel creates a model in the project of an experiment.
 func (s *site) newModel(ctx context.Context, actor domain.Actor, experimentID, name string) (string, error) {

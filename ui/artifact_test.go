@@ -156,7 +156,7 @@ func TestArtifactList(t *testing.T) {
 	idle := s.run(h.experiment, runs.NewIteration{})
 	s.get(page+"?iteration="+idle).wants(t, 200, "This run has no artifacts.", `href="`+page+`"`)
 	s.get(page+"?iteration="+h.run+"&q=sample").wants(t, 200, "sample_0050.png", `hx-get="`+page+"?iteration="+h.run+"&amp;q=sample")
-	s.get("/lab/iteration/"+h.run).wants(t, 200, "sample_0001.png", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
+	s.get("/lab/iteration/"+h.run).wants(t, 200, "table.csv", "logged media files", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
 	s.get("/lab/experiment/none/artifacts").wants(t, 404)
 
 	// Empty pages show example commands that create records.
@@ -348,6 +348,55 @@ func TestImageSeries(t *testing.T) {
 		ids[name] = s.keep(w.experiment, files.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(place)))
 	}
 	s.get("/artifact/"+ids["mask_7_0.png"]).wants(t, 200, `<span class="place">1</span> of 2`, ids["mask_7_1.png"])
+}
+
+// TestRunFiles checks that the page of a run lists models first and folds logged media, and that a
+// folder can be registered.
+func TestRunFiles(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(2, 1)
+	ids := map[string]string{}
+	add := func(name, text string) {
+		t.Helper()
+		ids[name] = s.keep(w.experiment, files.NewArtifact{Name: name, IterationID: w.runs[0]}, text)
+	}
+	for step := range 30 {
+		add(fmt.Sprintf("samples_%d.png", step), picture(uint8(step)))
+	}
+	add("media/images/mask/seen_3_0123456789abcdef0123.mask.png", picture(3))
+	add("images/seen%step%1%timestamp%1%0-a%compressed.webp", "copy")
+	for _, name := range []string{"MLmodel", "conda.yaml", "data/model.pth"} {
+		add("model/"+name, name)
+	}
+	add("best.pt", "best")
+	add("copy/best.pt", "best")
+	s.logVersion(w.runs[0], "net", "model", "copy")
+	add("notes.md", "# Notes")
+	add("confusion.png", picture(9))
+	s.keep(w.experiment, files.NewArtifact{Name: "samples_1.png", IterationID: w.runs[1]}, picture(1))
+
+	page := s.get("/iteration/" + w.runs[0])
+	page.wants(t, 200, "32 logged media files", "notes.md", "confusion.png", "net:v0", "All 40 artifacts", ">model/<", "artifact/"+ids["best.pt"]+"?register",
+		"artifact/"+ids["model/MLmodel"]+"?register", "artifact/"+ids["copy/best.pt"]+"?register")
+	page.lacks(t, "samples_3.png", "conda.yaml", "model.pth", "net:v0/best.pt", "%compressed")
+	media := "/experiment/" + w.experiment + "/artifacts?iteration=" + w.runs[0] + "&media=1"
+	list := s.get(media)
+	list.wants(t, 200, "samples_3.png", "%compressed", "media/images/mask")
+	list.lacks(t, "notes.md", "best.pt")
+	s.get(media+"&q=SEEN").wants(t, 200, "%compressed", "images/mask")
+	s.get(media + "&offset=40").wants(t, 200, "past the end")
+
+	s.get("/artifact/"+ids["model/MLmodel"]+"?register").wants(t, 200, `value="1" selected`, "The folder model/")
+	s.get("/artifact/"+ids["notes.md"]+"?register").lacks(t, "Only this file")
+	s.post("/artifact/"+ids["model/MLmodel"]+"/versions", url.Values{"name": {"digits"}, "folder": {"1"}})
+	model := must(s.db.Models.Models(t.Context(), s.actor("alice"), w.project, registry.ModelQuery{Page: domain.FirstPage}))(t).Data[0]
+	source := "runs:/" + strings.ReplaceAll(w.runs[0], "-", "") + "/model"
+	version := must(s.db.Models.ModelVersions(t.Context(), s.actor("alice"), model.ID, registry.ModelVersionQuery{Page: domain.FirstPage}))(t).Data[0]
+	if version.Source != source || version.ArtifactID == nil || *version.IterationID != w.runs[0] {
+		t.Errorf("the version is %+v, want the source %s", version, source)
+	}
+	s.get("/model/"+model.ID).wants(t, 200, source, "artifacts?iteration="+w.runs[0]+"&amp;q=model%2F")
 }
 
 // TestWeightsAreNoPageTable checks that the media type that Debian assigns to .pt is treated as

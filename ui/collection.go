@@ -218,16 +218,22 @@ func (s *site) fillVersionFiles(db *store.View, r *http.Request, v *collectionVi
 	if err != nil {
 		return err
 	}
+	known := map[string]*link{strings.TrimPrefix(v.Run.Path, "/iteration/"): &v.Run}
+	names := map[string]string{}
+	var ids []string
 	for _, file := range list.Data {
-		a, err := db.Files.Artifact(file.ID)
+		names[file.ID], ids = file.Name, append(ids, file.ID)
+	}
+	all, err := db.Files.ArtifactsByID(ids)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		row, err := s.artifactRow(db, a, known)
 		if err != nil {
 			return err
 		}
-		row, err := s.artifactRow(db, a, map[string]*link{v.Run.Path: &v.Run})
-		if err != nil {
-			return err
-		}
-		row.Name = file.Name
+		row.Name = names[a.ID]
 		v.Files = append(v.Files, row)
 	}
 	v.Total, v.Pager = list.Total, newPager(url.Values{}, page, len(list.Data), list.Total)
@@ -484,18 +490,16 @@ type madeView struct {
 	MoreInputs  int
 	Outputs     []link
 	MoreOutputs int
-	Checkpoints []link // Status holds the size
-	CanRegister bool
 }
 
-func (v *madeView) isZero() bool { return len(v.Inputs)+len(v.Outputs)+len(v.Checkpoints) == 0 }
+func (v *madeView) isZero() bool { return len(v.Inputs)+len(v.Outputs) == 0 }
 
-// shownMade is the maximum number of inputs, outputs and checkpoints on a run's page.
+// shownMade is the maximum number of inputs and of outputs on a run's page.
 const shownMade = 20
 
 // fillMade reads the inputs and outputs of a run into v.
-func fillMade(db *store.View, iterationID string, canRegister bool, v *madeView) error {
-	*v = madeView{RunID: iterationID, CanRegister: canRegister}
+func fillMade(db *store.View, iterationID string, v *madeView) error {
+	*v = madeView{RunID: iterationID}
 	g, err := db.Collections.Lineage(collections.LineageQuery{NodeRef: collections.NodeRef{Kind: collections.RunNode, ID: iterationID}, Depth: 1})
 	if err != nil {
 		return err
@@ -525,15 +529,7 @@ func fillMade(db *store.View, iterationID string, canRegister bool, v *madeView)
 	}
 	// Versions of models come first.
 	slices.SortStableFunc(v.Outputs, func(a, b link) int { return cmp.Compare(rank(a.Status), rank(b.Status)) })
-	checkpoints, err := db.Files.Checkpoints(iterationID, shownMade)
-	known := map[string]bool{} // a version and the run can have the same file
-	for _, a := range checkpoints {
-		if !known[a.ContentHash] {
-			known[a.ContentHash] = true
-			v.Checkpoints = append(v.Checkpoints, link{a.Name, "/artifact/" + a.ID, plain.Size(a.SizeBytes)})
-		}
-	}
-	return err
+	return nil
 }
 
 func rank(word string) int {

@@ -118,10 +118,6 @@ type metricRow struct {
 	Count                string
 }
 
-// runArtifacts is the maximum number of artifacts that a run's page lists. The list is below
-// the run's media.
-const runArtifacts = 20
-
 // iteration shows the page of a run.
 func (s *site) iteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showIteration(w, r, user, http.StatusOK, editForm{})
@@ -185,10 +181,10 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		v.Console = consoleView{Lines: linesOf(printed.Lines), First: printed.First, Next: printed.Next, Search: q.Search, Line: line}
 		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == domain.InProgress,
 			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
-		if err := s.fillArtifacts(db, user, &v.Artifacts, domain.Page{Limit: runArtifacts}); err != nil {
+		if err := s.fillRunFiles(db, user, &v.Artifacts); err != nil {
 			return err
 		}
-		if err := fillMade(db, i.ID, v.Rights.Create, &v.Made); err != nil {
+		if err := fillMade(db, i.ID, &v.Made); err != nil {
 			return err
 		}
 		f, err = s.inside(db, i.Name, user, place{projectID: p.ID, experimentID: e.ID})

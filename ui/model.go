@@ -279,6 +279,14 @@ func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, 
 			return row, err
 		}
 	}
+	if path, ok := strings.CutPrefix(v.Source, runsScheme); ok && v.IterationID != nil {
+		i, err := db.Runs.Iteration(*v.IterationID)
+		if err != nil {
+			return row, err
+		}
+		_, folder, _ := strings.Cut(path, "/")
+		row.Source.Path = "/experiment/" + i.ExperimentID + "/artifacts?" + url.Values{"iteration": {i.ID}, "q": {folder + "/"}}.Encode()
+	}
 	if v.IterationID != nil {
 		i, err := db.Runs.Iteration(*v.IterationID)
 		if err != nil {

@@ -1,10 +1,12 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"mime"
+	"path"
 	"slices"
 	"strings"
 
@@ -234,22 +236,35 @@ func CheckContentType(s string) error {
 	return nil
 }
 
-// checkpointNames are the patterns of the names of files that hold trained models.
-var checkpointNames = []string{"*.pt", "*.pth", "*.ckpt", "*.safetensors", "*.onnx", "*.keras", "*.h5", "*.gguf", "*.joblib"}
+// weightEnds are the extensions of files that hold trained models.
+var weightEnds = []string{".pt", ".pth", ".ckpt", ".safetensors", ".onnx", ".keras", ".h5", ".gguf", ".joblib"}
 
-// Checkpoints returns the newest files of an iteration that hold trained models by their names, at
-// most limit. It requires the right to read.
-func (v *View) Checkpoints(iterationID string, limit int) (all []Artifact, err error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
+// IsCheckpoint reports whether a file holds a trained model according to its name.
+func IsCheckpoint(name string) bool { return slices.Contains(weightEnds, path.Ext(name)) }
+
+// ArtifactsByID returns the artifacts with the given ids in the order of ids. It omits ids without
+// an artifact. It requires the right to read the experiment of each artifact.
+func (v *View) ArtifactsByID(ids []string) (all []Artifact, err error) {
+	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+domain.ResourceFrom+`WHERE resource.id IN (SELECT value FROM json_each(?)) AND `+
+		v.tx.Found("resource", "iteration"), sqlite.JSON(ids))
 	if err != nil {
 		return nil, err
 	}
-	var where search.SQL
-	where.Add(`SELECT `+artifactColumns+` `+domain.ResourceFrom+`WHERE resource.iteration_num = ? AND `+v.tx.Found("resource")+` AND (FALSE`, it.Num)
-	for _, pattern := range checkpointNames {
-		where.Add(` OR resource.name GLOB ?`, pattern)
+	allowed := map[string]bool{}
+	place := map[string]int{}
+	for i, id := range ids {
+		place[id] = i
 	}
-	where.Add(`) ORDER BY resource.num DESC LIMIT ?`, limit)
-	err = v.tx.Select(&all, where.String(), where.Args...)
-	return all, err
+	for i := range all {
+		a := &all[i]
+		if !allowed[a.ExperimentID] {
+			if _, err := v.tx.AllowExperiment(v.tx.Actor, a.ExperimentID, domain.RightRead); err != nil {
+				return nil, err
+			}
+			allowed[a.ExperimentID] = true
+		}
+		a.URI = v.tx.DB.Artifacts.URI(a.Backend, a.ContentHash)
+	}
+	slices.SortFunc(all, func(a, b Artifact) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	return all, nil
 }

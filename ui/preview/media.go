@@ -179,6 +179,27 @@ func mediaOf(artifacts []files.Artifact) []Medium {
 	return all
 }
 
+// LoggedMedia returns the ids of the media that runs logged at a step, and of the files that belong
+// to them: masks, boxes and smaller copies.
+func LoggedMedia(artifacts []files.Artifact) map[string]bool {
+	logged := map[string]bool{}
+	for _, m := range mediaOf(artifacts) {
+		if m.Step != nil {
+			logged[m.ID] = true
+		}
+	}
+	for _, a := range artifacts {
+		copied := mlflowName.FindStringSubmatch(stem(a.Name))
+		if strings.HasPrefix(a.Name, "media/") || copied != nil && copied[3] != "" {
+			logged[a.ID] = true
+		}
+	}
+	return logged
+}
+
+// InVersion reports whether the name is the name of a file of an artifact version.
+func InVersion(name string) bool { return versionFolder.MatchString(name) }
+
 // isList reports whether the places of each step count from 0 without a gap and at least one
 // step has several places.
 func isList(places map[int64][]int64) bool {

@@ -55,7 +55,8 @@ export function newPanelID(layout) {
 export function markSaved(state, view) {
   state.savedLayout = state.layout;
   state.changedLayout = undefined;
-  const { layout, ...rest } = history.state ?? {};
+  const rest = { ...history.state };
+  delete rest.layout;
   history.replaceState(rest, '', location.href);
   state.set({ view: state.savedLayout ? view : null });
   state.dispatchChange(['layout']);
