@@ -295,7 +295,7 @@ type artifactView struct {
 	Runs         []link // source runs to choose from if the artifact belongs to no run
 	Form         registerForm
 	WrongDelete  string
-	Registering  bool // whether the form for a model version is open
+	Registering  bool   // whether the form for a model version is open
 	Folder       string // folder of a run's file, "" for none
 }
 

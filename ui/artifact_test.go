@@ -385,7 +385,7 @@ func TestRunFiles(t *testing.T) {
 	list.wants(t, 200, "samples_3.png", "%compressed", "media/images/mask")
 	list.lacks(t, "notes.md", "best.pt")
 	s.get(media+"&q=SEEN").wants(t, 200, "%compressed", "images/mask")
-	s.get(media + "&offset=40").wants(t, 200, "past the end")
+	s.get(media+"&offset=40").wants(t, 200, "past the end")
 
 	s.get("/artifact/"+ids["model/MLmodel"]+"?register").wants(t, 200, `value="1" selected`, "The folder model/")
 	s.get("/artifact/"+ids["notes.md"]+"?register").lacks(t, "Only this file")

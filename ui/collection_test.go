@@ -55,6 +55,7 @@ func TestCollectionPages(t *testing.T) {
 	s.get("/lineage/iteration/"+w.runs[2]).wants(t, 200, "flowers:v1", "net:v0")
 	s.get("/iteration/"+w.runs[2]).wants(t, 200, "Inputs and outputs", "/collection/"+id, "net:v0", "last.safetensors", "?register")
 
+	s.get("/data/find?q=flowers:clean").wants(t, 200, `"kind":"collection"`, id, "flowers:v1")
 	s.post("/collection/"+id, url.Values{"part": {"aliases"}, "aliases": {"best, , best,old"}, "tags": {""}})
 	a := s.get("/collection/" + id)
 	a.wants(t, 200, ">best<", ">old<", ">latest<")

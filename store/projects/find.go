@@ -10,8 +10,8 @@ import (
 
 // Found describes a record that Find found.
 type Found struct {
-	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration; note or tag from FindTexts
-	ID   string `json:"id" db:"id"`
+	Kind string `json:"kind" db:"kind"` // project, experiment, model, collection or iteration; note or tag from FindTexts
+	ID   string `json:"id" db:"id"`     // for a collection, the id of its newest version
 	Name string `json:"name" db:"name"`
 	In   string `json:"in" db:"within"` // name of the containing record; "" for a project
 }
@@ -117,8 +117,10 @@ const maxFindWords = 10
 // Find returns up to limit records that actor may read and whose names contain all words of text,
 // in any order and ignoring case. At least one word must be in the record's own name; the others
 // can be in the name of the containing record. A single word also finds the iteration with this id,
-// or with this id in a W&B client. Find returns projects first, then experiments, models and
-// iterations. Records of one kind are sorted newest first.
+// or with this id in a W&B client. A text with a colon, such as "weights:v3" or "weights:best", finds
+// versions of artifacts instead of collections. Find returns projects first, then experiments,
+// models, collections or versions, and iterations. The version with exactly this name comes before
+// other versions. Records of one kind are sorted newest first.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {
 	if err := domain.CheckShort("q", text); err != nil {
 		return nil, err
@@ -145,6 +147,31 @@ func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit i
 		}
 		args = append(args, words[0], words[0])
 		return `(iteration.id = ? OR iteration.num IN (SELECT iteration_num FROM wandb_run WHERE name = ?))`
+	}
+	const versionsFrom = ` FROM artifact_version
+				JOIN iteration ON iteration.num = artifact_version.iteration_num AND iteration.deleted_date IS NULL
+				JOIN experiment ON experiment.id = artifact_version.experiment_id AND experiment.deleted_date IS NULL
+				JOIN readable ON readable.id = experiment.project_id
+				WHERE artifact_version.state = 'COMMITTED' AND `
+	versions := func() string {
+		if !strings.Contains(text, ":") {
+			// A bare column of a query with max() has the value of the row with the maximum.
+			return `SELECT 4, 'collection', id, name, within, created_date FROM (
+				SELECT
+					artifact_version.id,
+					artifact_version.collection AS name,
+					experiment.name AS within,
+					artifact_version.created_date,
+					max(artifact_version.version)` +
+				versionsFrom + named(`artifact_version.collection`, `experiment.name`) + `
+				GROUP BY artifact_version.experiment_id, artifact_version.collection)`
+		}
+		args = append(args, strings.TrimSpace(text))
+		const name = `artifact_version.collection || ':v' || artifact_version.version`
+		return `SELECT iif(` + name + ` = ? COLLATE NOCASE, 3, 4), 'collection', artifact_version.id, ` + name + `, experiment.name,
+				artifact_version.created_date` + versionsFrom + `(` + named(name, `experiment.name`) + ` OR EXISTS (
+					SELECT 1 FROM artifact_alias WHERE artifact_alias.artifact_num = artifact_version.num AND ` +
+			named(`artifact_version.collection || ':' || artifact_alias.alias`, `experiment.name`) + `))`
 	}
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Found, error) {
 		u, err := tx.User(actor)
@@ -187,8 +214,10 @@ func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit i
 				FROM model JOIN readable ON readable.id = model.project_id
 				WHERE model.deleted_date IS NULL AND ` + named(`model.name`, `readable.name`) + `
 				UNION ALL
+				` + versions() + `
+				UNION ALL
 				SELECT
-					3,
+					5,
 					'iteration',
 					iteration.id,
 					iteration.name,

@@ -1,10 +1,14 @@
 package projects_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"tracker/store/collections"
 	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/storetest"
@@ -51,6 +55,68 @@ func TestFind(t *testing.T) {
 	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.Project, users.PermissionPatch{}))(t)
 	if got := names(bob, "Experiment", 10); got != want {
 		t.Errorf("bob found %q, want %q", got, want)
+	}
+}
+
+// TestFindVersions finds collections, and versions by their numbers and aliases.
+func TestFindVersions(t *testing.T) {
+	b := newBed(t)
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
+	bob := domain.Actor{UserID: user}
+	var ids []string
+	log := func(name string, aliases ...string) {
+		t.Helper()
+		folder := fmt.Sprint("f", len(ids))
+		b.Keep(t, b.Experiment, files.NewArtifact{Name: folder + "/a.bin", IterationID: b.Iteration}, folder)
+		v := must(b.Collections.LogVersion(ctx, domain.System, collections.NewVersion{IterationID: b.Iteration, Collection: name, Type: "x", Aliases: aliases}, folder))(t)
+		ids = append(ids, v.ID)
+	}
+	log("weights", "best")
+	for range 11 {
+		log("weights")
+	}
+	log("dataset", "clean")
+	find := func(actor domain.Actor, text string, limit int) string {
+		t.Helper()
+		var all []string
+		for _, f := range must(b.Projects.Find(ctx, actor, text, limit))(t) {
+			all = append(all, fmt.Sprint(f.Kind, " ", f.Name, " in ", f.In, " ", slices.Index(ids, f.ID)))
+		}
+		return strings.Join(all, "; ")
+	}
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"weig", 10, "collection weights in experiment 11"},
+		{"DATA experiment", 10, "collection dataset in experiment 12"},
+		{"Weights:V1", 2, "collection weights:v1 in experiment 1; collection weights:v11 in experiment 11"},
+		{"weights:best", 10, "collection weights:v0 in experiment 0"},
+		{"weights:latest", 10, "collection weights:v11 in experiment 11"},
+		{"dataset:clean experiment", 10, "collection dataset:v0 in experiment 12"},
+		{"dataset:v1", 10, ""},
+	} {
+		if got := find(domain.System, c.text, c.limit); got != c.want {
+			t.Errorf("%q found %q, want %q", c.text, got, c.want)
+		}
+		if got := find(bob, c.text, c.limit); got != "" {
+			t.Errorf("bob found %q", got)
+		}
+	}
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.Project, users.PermissionPatch{Read: new(true)}))(t)
+	if got := find(bob, "weights:v3", 10); got != "collection weights:v3 in experiment 3" {
+		t.Errorf("bob found %q", got)
+	}
+	must(b.Collections.DeleteVersion(ctx, domain.System, ids[11], true))(t)
+	if got := find(domain.System, "weights", 10); got != "collection weights in experiment 10" {
+		t.Errorf("after a deletion, %q is found", got)
+	}
+	if err := b.Runs.DeleteIteration(ctx, domain.System, b.Iteration); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(domain.System, "weights", 10) + find(domain.System, "weights:v3", 10); got != "" {
+		t.Errorf("versions of a deleted run are found: %q", got)
 	}
 }
 

@@ -9,7 +9,7 @@ import { debounce } from './timing.js';
 
 const keysRequested = 20;
 const mostKeys = 3;
-const kinds = { iteration: 'run' };
+const kinds = { iteration: 'run', collection: 'artifact' };
 
 /** quoteText writes a text in the filter language. */
 const quoteText = (text) => `'${text.replaceAll(/['\\]/g, '\\$&')}'`;

@@ -1,1 +1,0 @@
-import"./part-3KQISGDS.js";import"./part-6WXCEBKH.js";import"./part-JNAYWBY4.js";import"./part-XQL22UYG.js";import"./part-REEKPFDG.js";import"./part-SRZPABA3.js";import"./part-UGZBLAA2.js";import"./part-PLCOXVQE.js";

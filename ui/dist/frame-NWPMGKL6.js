@@ -1,1 +1,0 @@
-import"./part-UGZBLAA2.js";import"./part-PLCOXVQE.js";

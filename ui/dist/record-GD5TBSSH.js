@@ -1,1 +1,0 @@
-import"./part-XQL22UYG.js";import"./part-REEKPFDG.js";import"./part-SRZPABA3.js";import"./part-UGZBLAA2.js";import"./part-PLCOXVQE.js";

@@ -1,0 +1,1 @@
+import"./part-XZPJBIUN.js";import"./part-PLCOXVQE.js";location.replace(document.getElementById("analyse").href);
