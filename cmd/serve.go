@@ -22,6 +22,7 @@ import (
 	"tracker/store/backup"
 	"tracker/store/users"
 	"tracker/ui"
+	"tracker/ui/preview"
 )
 
 const (
@@ -230,6 +231,7 @@ func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *s
 
 		MLflowProject: cfg.MLflowProject,
 		DashboardPort: dashboardPort,
+		Tables:        preview.RowReader(db),
 	})
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"tracker/store/scalar"
 	"tracker/store/trash"
 	"tracker/store/users"
+	"tracker/ui/preview"
 )
 
 const (
@@ -161,6 +162,7 @@ func (a api) open() {
 		BasePath:    a.setup.base,
 		CORSOrigins: a.setup.origins,
 		Now:         a.clock.now,
+		Tables:      preview.RowReader(a.db),
 	})
 	a.must(err)
 	a.server = httptest.NewServer(h)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tracker/store/domain"
+	"tracker/store/points"
 	"tracker/store/runs"
 )
 
@@ -55,4 +56,24 @@ func (s *Server) createSnapshot(c *call, b runs.NewSnapshot) error {
 	id := c.vars["id"]
 	created, err := s.db.Runs.CreateSnapshot(c.ctx, c.actor, id, b)
 	return c.created(created, err, "iteration", id, "snapshot")
+}
+
+// table sends a page of the rows of a logged table.
+func (s *Server) table(c *call) error {
+	var step *int64
+	if text := c.text("step"); text != nil {
+		n, err := parsePosition("step", *text, points.ByStep)
+		if err != nil {
+			return err
+		}
+		step = &n
+	}
+	p, err := c.page()
+	if err != nil {
+		return err
+	}
+	if s.tables == nil {
+		return domain.Errorf(domain.CodeUnavailable, "This server reads no tables.")
+	}
+	return held(c, func(ctx context.Context) (any, error) { return s.tables(ctx, c.actor, c.id(), c.query.Get("key"), step, p) })
 }

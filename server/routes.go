@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -38,7 +39,13 @@ type Options struct {
 	// DashboardPort is the port of the dashboard, or "" if the dashboard is not served. MLflow
 	// and W&B clients print links that the server redirects to the dashboard.
 	DashboardPort string
+	// Tables reads a page of the rows of the table that an iteration logged under key, at the last
+	// step if step is nil. If Tables is nil, the server has no tables.
+	Tables TableReader
 }
+
+// TableReader returns a page of a table in the format of the API.
+type TableReader func(ctx context.Context, actor domain.Actor, iterationID, key string, step *int64, p domain.Page) (any, error)
 
 // Server serves the routes of the API.
 type Server struct {
@@ -52,6 +59,7 @@ type Server struct {
 	memory   *web.Memory  // limits the memory of request bodies and responses
 	handler  http.Handler // router with all middleware
 	events   *web.Events
+	tables   TableReader
 }
 
 type route struct {
@@ -131,6 +139,7 @@ func (s *Server) routes() []route {
 		stream("/iteration/{id}/events", s.iterationEvents),
 		user("GET", "/iteration/{id}/summary", s.summary),
 		user("GET", "/iteration/{id}/diagnosis", s.diagnosis),
+		user("GET", "/iteration/{id}/table", s.table, "key", "step", "limit", "offset"),
 		user("GET", "/iteration/{id}/difference/{other}", s.difference),
 		user("GET", "/iteration/{id}/snapshot", one(s.db.Runs.Snapshot)),
 		user("POST", "/iteration/{id}/snapshot", body(s.createSnapshot)),
@@ -216,7 +225,7 @@ func (s *Server) routes() []route {
 // New returns a Server. It returns an error if o contains an invalid origin.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, log: o.Logger, metrics: o.Metrics,
-		memory: web.NewMemory(web.MaxMemory), version: o.Version, basePath: o.BasePath, now: o.Now, events: web.NewEvents(o.Streams)}
+		memory: web.NewMemory(web.MaxMemory), version: o.Version, basePath: o.BasePath, now: o.Now, events: web.NewEvents(o.Streams), tables: o.Tables}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -91,6 +91,7 @@ var samples = []sample{
 	{method: "GET", route: "/iteration/{id}/children", path: "/iteration/$iteration/children", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/events", path: "/iteration/$iteration/events", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/summary", path: "/iteration/$iteration/summary", needs: "read", status: 200},
+	{method: "GET", route: "/iteration/{id}/table", path: "/iteration/$maker/table?key=more/rows", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/diagnosis", path: "/iteration/$iteration/diagnosis", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/difference/{other}", path: "/iteration/$iteration/difference/$iteration", needs: "read", status: 200},
 	{method: "GET", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot", needs: "read", status: 200},

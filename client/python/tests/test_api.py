@@ -277,3 +277,27 @@ def test_a_history_is_read_in_parts(server: Server, monkeypatch: pytest.MonkeyPa
     row = list(wide["step"]).index(5)
     assert (wide["a"][row], wide["b"][row]) == (12, 5), "the last value at a step"
     assert list(it.history("b")["step"]) == list(range(150))
+
+
+def test_a_table_is_read_back(server: Server, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "eval.json").write_text('{"columns": ["q", "ok"], "data": [["a", true], ["b", null]]}')
+    (tmp_path / "notes.txt").write_text("no table")
+    with tracker.init("p", "e", capture=False) as run:
+        for step in (3, 7):
+            rows = [[number, "text, 1" if number else "", number / 4] for number in range(step * 500)]
+            run.log({"guesses": tracker.Table(columns=["n", "word", "share"], data=rows)}, step=step)
+        for path in ("eval.json", "notes.txt"):
+            run.log_artifact(tmp_path / path)
+    [it] = tracker.Api().runs("p", "e")
+    last = it.table("guesses")
+    assert (last.columns, len(last), last.omitted) == (["n", "word", "share"], 3500, "")
+    assert last.rows[:2] == [[0, None, 0], [1, "text, 1", 0.25]] and last.rows[-1] == [3499, "text, 1", 874.75]
+    assert len(it.table("guesses", step=3)) == 1500 and it.table("guesses", step=3).column("n")[-1] == 1499
+    assert it.table("eval.json").rows == [["a", True], ["b", None]]
+    frame = pytest.importorskip("pandas") and last.to_pandas()
+    assert list(frame.columns) == last.columns and frame["share"].sum() == sum(range(3500)) / 4
+    for key, step in (("none", None), ("guesses", 4), ("notes.txt", None)):
+        with pytest.raises(KeyError):
+            it.table(key, step)
+    with pytest.raises(KeyError):
+        last.column("none")

@@ -13,6 +13,7 @@ from ._config import SUMMARY, Summary
 from ._frame import frame
 from ._history import History, Points, history, points
 from ._http import Client, Refused, TrackerError, download
+from ._table import Table, read_table
 
 if TYPE_CHECKING:
     from ._version import Version
@@ -290,6 +291,18 @@ class Iteration(Record):
             keys = [key for key in self._summary()["metrics"] if not key.startswith(("system/", SUMMARY))]
         keys = [keys] if isinstance(keys, str) else list(keys)
         return (history if wide else points)(self.api.client, self.id, keys)
+
+    def table(self, key: str, step: Optional[int] = None) -> Table:
+        """Return the table that was logged under key at a step, or at the last step if step is None.
+
+        key can also be the name of an artifact that is a table. Raises KeyError if there is no such table.
+        """
+        try:
+            return read_table(self.api.client, self.id, key, step)
+        except Refused as refused:
+            if refused.status == 404:
+                raise KeyError(refused.message) from None
+            raise
 
     def artifacts(self) -> List[Artifact]:
         """Return the artifacts of the run."""
