@@ -75,5 +75,7 @@ func (s *Server) table(c *call) error {
 	if s.tables == nil {
 		return domain.Errorf(domain.CodeUnavailable, "This server reads no tables.")
 	}
-	return held(c, func(ctx context.Context) (any, error) { return s.tables(ctx, c.actor, c.id(), c.query.Get("key"), step, p) })
+	return held(c, func(ctx context.Context) (any, error) {
+		return s.tables(ctx, c.actor, c.id(), c.query.Get("key"), step, p)
+	})
 }

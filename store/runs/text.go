@@ -27,7 +27,7 @@ func TextsOf(tx *domain.Tx, num int64) (map[string]scalar.SummaryText, error) {
 func SetTexts(tx *sqlite.Tx, num int64, set map[string]scalar.SummaryText, remove []string) (omitted []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		p := TextProperty(name, set[name])
-		if len(p.Value) > scalar.MaxTextBytes || domain.CheckKey(p.Key) != nil {
+		if !IsStorable(name, set[name]) {
 			omitted = append(omitted, name)
 			continue
 		}
@@ -41,6 +41,12 @@ func SetTexts(tx *sqlite.Tx, num int64, set map[string]scalar.SummaryText, remov
 		}
 	}
 	return omitted, nil
+}
+
+// IsStorable reports whether a text of a client of another protocol, and its name, are short enough
+// to be stored as a property.
+func IsStorable(name string, t scalar.SummaryText) bool {
+	return len(t) <= scalar.MaxTextBytes && domain.CheckKey(scalar.SummaryPrefix+name) == nil
 }
 
 // TextProperty returns the property that stores a text of the summary under a name.

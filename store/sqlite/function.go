@@ -26,3 +26,15 @@ func RegisterPredicate(name string, fn func(a, b string) bool) {
 		},
 	})
 }
+
+// RegisterText adds the SQL function name(text) to all files that are opened later. The SQL function
+// returns the result of fn, or NULL if the argument is not text. fn must be deterministic.
+func RegisterText(name string, fn func(string) string) {
+	sqlite.MustRegisterDeterministicScalarFunction(name, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		text, ok := args[0].(string)
+		if !ok {
+			return nil, nil
+		}
+		return fn(text), nil
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
@@ -83,27 +84,13 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 // setTexts stores the strings, booleans and lists in a summary. It removes texts
 // that only the former summary of r contains. It cuts long strings.
 func (tx Tx) setTexts(num int64, r *Run, summary []format.Member) error {
-	texts := func(members []format.Member) map[string]scalar.SummaryText {
-		all := map[string]scalar.SummaryText{}
-		for _, m := range members {
-			if format.Hidden(m.Key) {
-				continue
-			}
-			format.SummaryLeaves(m.Key, m.Value, func(string, []string, Value) {}, func(key, value string) {
-				if t, ok := scalar.SummaryTextOf(value); ok && len(all) < scalar.MaxTexts {
-					all[transfer.FitName(key)] = t.Cut()
-				}
-			})
-		}
-		return all
-	}
 	before, err := format.Members(r.Summary)
 	if err != nil {
 		return err
 	}
-	set := texts(summary)
+	set := textsOf(summary)
 	var remove []string
-	for name := range texts(before) {
+	for name := range textsOf(before) {
 		if _, kept := set[name]; !kept {
 			remove = append(remove, name)
 		}
@@ -113,6 +100,47 @@ func (tx Tx) setTexts(num int64, r *Run, summary []format.Member) error {
 		r.Lose("The value %s of the summary can't be searched, because it or its name is too long.", scalar.Quote(name))
 	}
 	return err
+}
+
+// textsOf returns the strings, booleans and lists in a summary. It cuts long strings.
+func textsOf(summary []format.Member) map[string]scalar.SummaryText {
+	all := map[string]scalar.SummaryText{}
+	for _, m := range summary {
+		if format.Hidden(m.Key) {
+			continue
+		}
+		format.SummaryLeaves(m.Key, m.Value, func(string, []string, Value) {}, func(key, value string) {
+			if t, ok := scalar.SummaryTextOf(value); ok && len(all) < scalar.MaxTexts {
+				all[transfer.FitName(key)] = t.Cut()
+			}
+		})
+	}
+	return all
+}
+
+// The migration 0030_summary_texts.sql calls this SQL function.
+func init() { sqlite.RegisterText("wandb_summary_texts", textProperties) }
+
+// textProperties returns the properties that store the texts of a summary, as a JSON object. It
+// omits texts that can't be stored. For an invalid summary, it returns an empty object.
+func textProperties(summary string) string {
+	members, err := format.Members(summary)
+	if err != nil {
+		return "{}"
+	}
+	set := textsOf(members)
+	all := map[string]string{}
+	for name, t := range set {
+		if runs.IsStorable(name, t) {
+			p := runs.TextProperty(name, t)
+			all[p.Key] = p.Value
+		}
+	}
+	out, err := json.Marshal(all, json.Deterministic(true))
+	if err != nil {
+		return "{}"
+	}
+	return string(out)
 }
 
 func sameNumber(a, b Value) bool {
