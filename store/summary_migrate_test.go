@@ -20,20 +20,20 @@ func TestSummariesOfAnOlderFileAreSearched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.db")
 	all := must(store.ReadMigrations())(t)
 	old := must(sql.Open("sqlite", path))(t)
-	for _, script := range all[:29] {
+	for _, script := range all[:31] {
 		execSQL(t, old, script)
 	}
 	for _, script := range []string{
-		`PRAGMA application_id = 0x54524b52; PRAGMA user_version = 29`,
+		`PRAGMA application_id = 0x54524b52; PRAGMA user_version = 31`,
 		`INSERT INTO project (id, name, created_date) VALUES ('p', 'p', 1)`,
 		`INSERT INTO experiment (id, project_id, name, status, created_date) VALUES ('e', 'p', 'e', 'IN_PROGRESS', 1)`,
 		`INSERT INTO iteration (num, id, experiment_id, name, status, created_date, last_seen)
 			VALUES (1, 'a', 'e', 'a', 'RUNNING', 1, 1), (2, 'b', 'e', 'b', 'RUNNING', 1, 1), (3, 'c', 'e', 'c', 'RUNNING', 1, 1)`,
 		`INSERT INTO property (iteration_num, key, value) VALUES (2, 'tracker.summary.best', 'newer')`,
 		`INSERT INTO wandb_run (iteration_num, name, config, summary, about) VALUES
-			(1, 'x', '{}', '{"best": "ckpt-3", "done": true, "loss": NaN, "net": {"names": ["a", 1]}, "_wandb": {"x": "y"}, "word": "true", "image": {"_type": "image-file"}, "`+
-			strings.Repeat("k", 300)+`": "long"}', '{}'),
-			(2, 'y', '{}', '{"best": "older", "note": "`+strings.Repeat("ü", 5000)+`"}', '{}'),
+			(1, 'x', '{}', '{"best": "ckpt-3", "done": true, "loss": NaN, "net": {"names": ["a", 1]}, "_wandb": {"x": "y"}, "word": "true", "image": {"_type": "image-file"}, "` +
+			strings.Repeat("k", 300) + `": "long"}', '{}'),
+			(2, 'y', '{}', '{"best": "older", "note": "` + strings.Repeat("ü", 5000) + `"}', '{}'),
 			(3, 'z', '{}', 'broken', '{}')`,
 	} {
 		execSQL(t, old, script)
