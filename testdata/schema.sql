@@ -1,9 +1,5 @@
 PRAGMA application_id = 1414679378;
-<<<<<<< HEAD
-PRAGMA user_version = 33;
-=======
-PRAGMA user_version = 32;
->>>>>>> c72f0097 (store: the migration of texts in summaries has the number 32)
+PRAGMA user_version = 34;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
