@@ -296,8 +296,8 @@ def test_a_table_is_read_back(server: Server, tmp_path: pathlib.Path) -> None:
     assert it.table("eval.json").rows == [["a", True], ["b", None]]
     frame = pytest.importorskip("pandas") and last.to_pandas()
     assert list(frame.columns) == last.columns and frame["share"].sum() == sum(range(3500)) / 4
-    for key, step in (("none", None), ("guesses", 4), ("notes.txt", None)):
+    for key, at in (("none", None), ("guesses", 4), ("notes.txt", None)):
         with pytest.raises(KeyError):
-            it.table(key, step)
+            it.table(key, at)
     with pytest.raises(KeyError):
         last.column("none")
