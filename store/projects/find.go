@@ -117,8 +117,8 @@ const maxFindWords = 10
 // Find returns up to limit records that actor may read and whose names contain all words of text,
 // in any order and ignoring case. At least one word must be in the record's own name; the others
 // can be in the name of the containing record. A single word also finds the iteration with this id,
-// or with this id in a W&B client. A text with a colon, such as "weights:v3" or "weights:best", finds
-// versions of artifacts instead of collections. Find returns projects first, then experiments,
+// or with this id in a W&B client. A text with a colon, such as "weights:v3" or "weights:best",
+// finds versions of artifacts instead of collections. Find returns projects first, then experiments,
 // models, collections or versions, and iterations. The version with exactly this name comes before
 // other versions. Records of one kind are sorted newest first.
 func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit int) ([]Found, error) {

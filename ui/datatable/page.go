@@ -7,8 +7,8 @@ import (
 	"tracker/store/json"
 )
 
-// Page is a page of the rows of a table, in the format of the REST API. A cell is a number, a text, a
-// boolean, a list, an object, or null. Media are an object with the members path and caption. A
+// Page is a page of the rows of a table, in the format of the REST API. A cell is a number, a text,
+// a boolean, a list, an object, or null. Media are an object with the members path and caption. A
 // number that is not finite is an object with the member number.
 type Page struct {
 	Columns []string `json:"columns"`

@@ -51,8 +51,8 @@ func ReadRows(ctx context.Context, db *store.DB, cache *datatable.Cache, actor d
 	return t.Page(p), nil
 }
 
-// tableNamed returns the table with a key at a step, as for ReadRows. Of several tables at one step,
-// it returns the last.
+// tableNamed returns the table with a key at a step, as for ReadRows. Of several tables at one
+// step, it returns the last.
 func tableNamed(all []files.Artifact, key string, step *int64) (found files.Artifact, ok bool) {
 	byID := map[string]files.Artifact{}
 	for _, a := range all {
