@@ -30,9 +30,8 @@ for i in range(ROWS):
 run.summary[f"best{rank}"] = f"of {rank}"
 while rank and HOLD and not os.path.exists("done"):
     time.sleep(0.1)
-if rank == 0 and not HOLD:
-    while len([f for f in os.listdir("..") if f.startswith("ended")]) < 2:
-        time.sleep(0.1)
+while rank == 0 and len([f for f in os.listdir("..") if f.startswith("ended")]) < (1 if HOLD else 2):
+    time.sleep(0.1)
 run.finish(exit_code=CODE if rank == 0 else 0)
 if rank:
     open(f"../ended{rank}", "w").close()
