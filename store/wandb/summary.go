@@ -118,7 +118,7 @@ func textsOf(summary []format.Member) map[string]scalar.SummaryText {
 	return all
 }
 
-// The migration 0032_summary_texts.sql calls this SQL function.
+// The migration summary_texts calls this SQL function.
 func init() { sqlite.RegisterText("wandb_summary_texts", textProperties) }
 
 // textProperties returns the properties that store the texts of a summary, as a JSON object. It
