@@ -156,19 +156,19 @@ func browseUploads(b *browser, s *site, h shelf) {
 			window.seen.add(l.querySelector('.count[role]').textContent);
 			window.most = Math.max(window.most, l.querySelector('progress')?.value || 0); } })
 		.observe(document.querySelector('.uploads'), { childList: true, subtree: true, characterData: true, attributes: true });
-		return document.querySelectorAll('details.artifact').length })()`, "13")
+		return document.querySelectorAll('details.artifact').length })()`, "8")
 	b.do(chromedp.SetUploadFiles(chromedp.CSS(`#files`), []string{
 		file("<img src=x onerror=alert(1)>.txt", 100), file("large.bin", 5<<20), file("weights.bin", 1<<20)}))
 	b.is(states+`.join('; ')`, "done added; failed Artifacts may be up to 4.0 MiB on this server.; done added")
 	b.is(`window.seen.has('sending') && window.seen.has('storing')`, "true")
 	b.is(`window.most`, "1")
-	b.is(`document.querySelectorAll('details.artifact').length`, "15")
+	b.is(`document.querySelectorAll('details.artifact').length`, "10")
 	b.is(`[...document.querySelectorAll('details.artifact .name')].some(n => n.textContent === '<img src=x onerror=alert(1)>.txt')`, "true")
 
 	// One dropped file is uploaded, and another upload is cancelled.
 	b.is(`(() => { const d = new DataTransfer(); d.items.add(new File(['dropped'], 'dropped.txt', { type: 'text/plain' }));
 		document.querySelector('.upload').dispatchEvent(new DragEvent('drop', { dataTransfer: d, bubbles: true, cancelable: true })); return 'yes' })()`, "yes")
-	b.is(`document.querySelectorAll('details.artifact').length`, "16")
+	b.is(`document.querySelectorAll('details.artifact').length`, "11")
 	slow := func(bytes float64) {
 		_, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 			MatchedNetworkConditions: []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: bytes}}})
