@@ -233,7 +233,7 @@ def send(server, method, path, content, kind="application/json"):
 
 def test_native_version(server, script):
     """W&B's client downloads and uses versions that were logged through the REST API."""
-    project = send(server, "POST", "/project", b'{"name": "native"}')["id"]
+    project = send(server, "POST", "/project", b'{"name": "native-artifacts"}')["id"]
     experiment = send(server, "POST", f"/experiment/project/{project}", b'{"name": "other"}')["id"]
     run = send(server, "POST", f"/iteration/experiment/{experiment}", b'{"name": "logs"}')["id"]
     for name in "a.txt", "b/c.txt":
@@ -243,22 +243,22 @@ def test_native_version(server, script):
     body = {"name": "corpus", "type": "dataset", "path": "data", "metadata": {"n": 1}}
     send(server, "POST", f"/artifactversion/iteration/{run}", json.dumps(body).encode())
     out = said(script, server, LOG + """
-art = api.artifact("default/native/corpus:v0")
+art = api.artifact("default/native-artifacts/corpus:v0")
 folder = art.download(skip_cache=True)
 art.verify(folder)
-with wandb.init(project="native", id="user") as run:
+with wandb.init(project="native-artifacts", id="user") as run:
     used = run.use_artifact("corpus:latest")
     again = used.download(root="again")
     text = open(used.get_entry("b/c.txt").download(root="one", skip_cache=True)).read()
-    run.link_artifact(used, "native/chosen")
+    run.link_artifact(used, "native-artifacts/chosen")
     draft = used.new_draft()
     draft.remove("a.txt")
     with draft.new_file("d.txt") as f:
         f.write("new")
     run.log_artifact(draft).wait()
-second = wandb.Api().artifact("default/native/corpus:latest")
+second = wandb.Api().artifact("default/native-artifacts/corpus:latest")
 print(json.dumps([sorted(art.manifest.entries), open(folder + "/a.txt").read(), open(again + "/b/c.txt").read(), text, art.metadata, art.type,
-                  second.version, sorted(second.manifest.entries), api.artifact("native/chosen:v0").source_name
+                  second.version, sorted(second.manifest.entries), api.artifact("native-artifacts/chosen:v0").source_name
                   if hasattr(second, "source_name") else "corpus:v0", open(second.download(skip_cache=True) + "/b/c.txt").read()]))
 """)
     assert out == [["a.txt", "b/c.txt"], "the a.txt", "the b/c.txt", "the b/c.txt", {"n": 1}, "dataset", "v1" if out[6] == "v1" else "v0",
