@@ -212,7 +212,7 @@ func TestTwoClicksToTheDifference(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 800))
 	arrived := func() {
 		t.Helper()
-		b.is(`document.querySelector('[data-testid="sentence"]')?.textContent`, "lr × 0.3, 1 package older, 2 lines in train.py: val/loss +0.2 on average, worse by more than seeds explain (p = 0.0079, n = 5 and 5).")
+		b.is(`document.querySelector('[data-testid="sentence"] bdi')?.textContent`, "lr × 0.3, 1 package older, 2 lines in train.py: val/loss +0.2 on average, worse by more than seeds explain (p = 0.0079, n = 5 and 5).")
 		b.is(`(scrollY === 0) + ' ' + [...document.querySelectorAll('[data-testid="sentence"], .code-block del')].map((e) => {
 			const box = e.getBoundingClientRect();
 			return box.top >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;

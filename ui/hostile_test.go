@@ -141,7 +141,7 @@ func (b *browser) workHostile(path string) {
 	b.is(`document.querySelectorAll('.choose .found input').length`, fmt.Sprint(2*len(hostile)+1))
 	// Every parameter and metric becomes a column.
 	b.do(chromedp.Evaluate[chromedp.Void](`for (const box of document.querySelectorAll('.choose .found input')) if (!box.checked) box.click()`))
-	b.is(`document.querySelectorAll('#table thead th').length`, fmt.Sprint(5+2*len(hostile)+1))
+	b.is(`document.querySelectorAll('#table thead th').length`, fmt.Sprint(6+2*len(hostile)+1))
 	b.is(injected, "")
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.is(dialogOpen, "false")

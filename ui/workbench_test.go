@@ -86,7 +86,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 
 	b.press(`[data-testid="choose"]`)
 	b.do(chromedp.WaitVisible(chromedp.CSS(".choose .found input")), chromedp.Click(chromedp.CSS(`.choose .found input[value="param.lr"]`)))
-	b.is(`document.querySelectorAll('#table thead th').length`, "6")
+	b.is(`document.querySelectorAll('#table thead th').length`, "7")
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
 	b.press("#scroll")
