@@ -86,7 +86,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 
 	// A parameter that is the same in all runs has no column.
-	const heads = `[...document.querySelectorAll('#table thead th')].slice(2, -3).map((h) => h.textContent).join()`
+	const heads = `[...document.querySelectorAll('#table thead th')].slice(2, -4).map((h) => h.textContent).join()`
 	b.is(heads, "lr,same,train/loss")
 	b.menu("table-view")
 	b.do(chromedp.Click(chromedp.CSS(`[name="differences"]`)))

@@ -103,7 +103,7 @@ func TestCompletion(t *testing.T) {
 	b.do(chromedp.Focus(chromedp.CSS("#filter")))
 	b.is(`document.querySelector('#filter').getAttribute('role')`, "combobox")
 	b.do(key(kb.ArrowDown))
-	b.is(offered, "param. metric. summary. tag name status created ended last_seen duration id")
+	b.is(offered, "param. metric. summary. tag name status created ended last_seen duration id created_by")
 	b.do(key(kb.Escape))
 	b.is(`document.querySelector('#filter').getAttribute('aria-expanded')`, "false")
 	b.do(key("loss"))

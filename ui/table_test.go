@@ -91,11 +91,11 @@ func TestRunsAsCSV(t *testing.T) {
 	}
 	rows := get("", "-name", "metric.train/loss, param.lr, metric.train/loss.count, param.`@note`")
 	want := [][]string{
-		{"name", "status", "metric.train/loss", "param.lr", "metric.train/loss.count", "param.@note", "created", "duration", "tags", "id"},
-		{"run 3", "running", "1", "0.3", "2", "", "2026-11-21T09:30:02.000Z", "0", "", w.runs[2]},
-		{"run 2", "running", "1", "0.2", "2", "", "2026-11-21T09:30:01.000Z", "0", "", w.runs[1]},
-		{"run 1", "running", "-0.3333333333333333", "0.1", "3", "", "2026-11-21T09:30:00.000Z", "3", "", w.runs[0]},
-		{"'=HYPERLINK(\"x\"), 2", "failed", "NaN", "-0.50", "1", "'-1+1", "2026-11-21T09:30:03.000Z", "1.5", "'+a, b", odd},
+		{"name", "status", "metric.train/loss", "param.lr", "metric.train/loss.count", "param.@note", "created", "duration", "tags", "id", "created_by"},
+		{"run 3", "running", "1", "0.3", "2", "", "2026-11-21T09:30:02.000Z", "0", "", w.runs[2], "alice"},
+		{"run 2", "running", "1", "0.2", "2", "", "2026-11-21T09:30:01.000Z", "0", "", w.runs[1], "alice"},
+		{"run 1", "running", "-0.3333333333333333", "0.1", "3", "", "2026-11-21T09:30:00.000Z", "3", "", w.runs[0], "alice"},
+		{"'=HYPERLINK(\"x\"), 2", "failed", "NaN", "-0.50", "1", "'-1+1", "2026-11-21T09:30:03.000Z", "1.5", "'+a, b", odd, "alice"},
 	}
 	if !slices.EqualFunc(rows, want, slices.Equal) {
 		t.Errorf("\n%q, want\n%q", rows, want)
