@@ -16,7 +16,9 @@ func TestCreators(t *testing.T) {
 	a.must(err)
 	by := person{id: ada.id, token: key}
 
-	create := func(path, body string, o ...opt) string { return a.do("POST", path, body, append(o, as(by))...).wants(201).id() }
+	create := func(path, body string, o ...opt) string {
+		return a.do("POST", path, body, append(o, as(by))...).wants(201).id()
+	}
 	project := create("/project", `{"name":"iris"}`)
 	experiment := create("/experiment/project/"+project, `{"name":"sweep"}`)
 	run := create("/iteration/experiment/"+experiment, `{"name":"first"}`)

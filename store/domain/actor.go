@@ -11,7 +11,7 @@ import (
 type Actor struct {
 	UserID string
 	Key    string // name of the API key that the user authenticated with, or ""
-	// Anonymous is set if sign-in is off. The rights are then those of UserID, but records do not
+	// Anonymous is set if sign-in is off. The actor then has the rights of UserID, but records do not
 	// name UserID as their creator.
 	Anonymous bool
 
