@@ -61,11 +61,11 @@ var mutationLines = []mutationLine{
 	{"createAgent", "create", `sweep: "$sweep"`},
 	{"agentHeartbeat", "create", `id: "$agent"`},
 	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
-	{"deleteModel", "delete", `id: "$project"`},
 	{"upsertView", "create read", `projectName: "$project", type: "runs", name: "n", spec: "{}"`},
 	{"upsertView", "create read", `projectName: "$project", type: "project-view", name: "nw-a-v", spec: "{}"`},
 	{"upsertView", "read update", `id: "$view", projectName: "$project", type: "runs", spec: "{}"`},
 	{"deleteView", "delete", `id: "$view"`},
+	{"deleteModel", "delete", `id: "$project"`},
 }
 
 // Every mutation requires exactly the rights that its lines name. The callers are users with each
