@@ -102,7 +102,7 @@ func encode(values []*string) coding {
 		c.labels, c.alone = append(c.labels, ""), append(c.alone, false)
 	}
 	for i, v := range values {
-		if f := numbers[i]; f == f {
+		if f := numbers[i]; !math.IsNaN(f) {
 			c.codes[i] = c.interval(f)
 		} else {
 			c.codes[i], _ = c.code(v)

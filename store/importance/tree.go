@@ -194,7 +194,7 @@ func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) 
 	var present uint64
 	var total part
 	for _, run := range sample {
-		code := c.codes[run] & 63
+		code := c.codes[run]
 		p := &parts[code]
 		if present>>code&1 == 0 {
 			present |= 1 << code

@@ -17,8 +17,8 @@ type Artifact struct {
 	UpdatedDate scalar.Time `db:"updated_date"`
 	Hash        string      `db:"hash"`
 	Size        int64       `db:"size_bytes"`
-	CreatedBy   *string     `db:"created_by"`
-	CreatedKey  *string     `db:"created_key"`
+	CreatedBy   string      `db:"created_by"`  // "" if unknown
+	CreatedKey  string      `db:"created_key"` // "" if no key was used
 }
 
 // eachArtifact calls fn for each artifact of a record, oldest first.
@@ -27,7 +27,7 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 		return nil
 	}
 	rows, err := tx.Tx.Rows(`SELECT resource.id, name, description, content_type, created_date, updated_date,
-			resource.created_by, resource.created_key, hash, size_bytes
+			coalesce(created_by, '') AS created_by, coalesce(created_key, '') AS created_key, hash, size_bytes
 		FROM resource JOIN blob ON blob.id = blob_id AND deleting = 0
 		WHERE deleted_date IS NULL AND `+k.Artifacts+` ORDER BY resource.num`, id)
 	if err != nil {
@@ -42,16 +42,8 @@ func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 		for _, c := range []struct {
 			column TextKind
 			text   string
-		}{{ID, a.ID}, {FileName, a.Name}, {Text, a.Description}, {ContentType, a.ContentType}} {
+		}{{ID, a.ID}, {FileName, a.Name}, {Text, a.Description}, {ContentType, a.ContentType}, {Short, a.CreatedBy}, {Short, a.CreatedKey}} {
 			if err := tx.Check(c.column, c.text); err != nil {
-				return fmt.Errorf("in the table resource: %w", err)
-			}
-		}
-		for _, name := range []*string{a.CreatedBy, a.CreatedKey} {
-			if name == nil {
-				continue
-			}
-			if err := tx.Check(Short, *name); err != nil {
 				return fmt.Errorf("in the table resource: %w", err)
 			}
 		}
@@ -73,7 +65,7 @@ type storedArtifact struct {
 // being copied.
 func (tx Tx) Artifact(ref Ref, id string) (a storedArtifact, err error) {
 	err = tx.Get(&a, `SELECT resource.id, name, description, content_type, created_date, updated_date,
-			resource.created_by, resource.created_key, hash, size_bytes,
+			coalesce(created_by, '') AS created_by, coalesce(created_key, '') AS created_key, hash, size_bytes,
 			coalesce(`+ref.Kind.Artifacts+`, 0) AS ours, deleted_date IS NOT NULL AS deleted
 		FROM resource JOIN blob ON blob.id = blob_id WHERE resource.id = ?2`, ref.ID, id)
 	return a, err
@@ -90,7 +82,7 @@ func (tx Tx) UpdateArtifact(a Artifact) error {
 func (tx Tx) putArtifact(ref Ref, a Artifact, blobID int64) error {
 	_, err := tx.Exec(`INSERT INTO resource
 			(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date, created_by, created_key)
-		SELECT ?2, coalesce(iteration.experiment_id, ?1), iteration.num, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+		SELECT ?2, coalesce(iteration.experiment_id, ?1), iteration.num, ?3, ?4, ?5, ?6, ?7, ?8, nullif(?9, ''), nullif(?10, '')
 		FROM (SELECT 1) LEFT JOIN iteration ON iteration.id = ?1
 		WHERE TRUE
 		ON CONFLICT (id) DO UPDATE SET

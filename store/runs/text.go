@@ -26,12 +26,11 @@ func TextsOf(tx *domain.Tx, num int64) (map[string]scalar.SummaryText, error) {
 // It returns the names of texts that can't be stored. The caller checks rights.
 func SetTexts(tx *sqlite.Tx, num int64, set map[string]scalar.SummaryText, remove []string) (omitted []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		p := TextProperty(name, set[name])
 		if !IsStorable(name, set[name]) {
 			omitted = append(omitted, name)
 			continue
 		}
-		if err := domain.PutProperty(tx, "iteration_num", num, p); err != nil {
+		if err := domain.PutProperty(tx, "iteration_num", num, TextProperty(name, set[name])); err != nil {
 			return nil, err
 		}
 	}
