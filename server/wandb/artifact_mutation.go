@@ -53,13 +53,9 @@ func (c *call) createArtifact(a args) (any, error) {
 	if a["historyStep"] != nil {
 		step = new(a.number("historyStep", 0))
 	}
-	ttl := int64(0)
-	if given := ttlOf(a); given != nil {
-		ttl = *given
-	}
 	made, err := c.db.Collections.CreateVersion(c.ctx, c.actor, collections.NewVersion{
 		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"), SharedID: a.str("distributedID"),
-		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a), Tags: tagNames(a, "tags"), HistoryStep: step, TTL: ttl})
+		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a), Tags: tagNames(a, "tags"), HistoryStep: step, TTL: ttlOf(a)})
 	if err != nil {
 		return nil, err
 	}

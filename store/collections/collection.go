@@ -81,18 +81,8 @@ func (v *View) AllCollections(projectID, name string) ([]Collection, error) {
 	if name != "" {
 		where.Add(` AND artifact_version.collection = ?`, name)
 	}
-	from, args := collectionsFrom(where), append(slices.Clone(where.Args), MaxVersions)
-	var size int64
-	err := v.tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(tags) + ?), 0) `+from+` LIMIT ?`,
-		append([]any{versionBytes}, args...)...).Scan(&size)
-	if err == nil {
-		err = domain.Take(v.tx.Context(), size)
-	}
-	if err != nil {
-		return nil, err
-	}
-	all := []Collection{}
-	return all, v.tx.Select(&all, `SELECT `+collectionColumns+` `+from+` ORDER BY created DESC, name LIMIT ?`, args...)
+	return limited[Collection](v.tx, `octet_length(description) + octet_length(tags)`, collectionColumns+` `+collectionsFrom(where),
+		`created DESC, name`, where.Args)
 }
 
 // AllCollections calls View.AllCollections on a new snapshot.
@@ -111,15 +101,16 @@ type CollectionPatch struct {
 
 const collectionEntity domain.Entity = "artifact"
 
-// allowCollection returns the id of the collection's project. It returns an error if the
-// collection has no version or if actor lacks the right want.
-func allowCollection(tx *domain.Tx, actor domain.Actor, experimentID, name string, want domain.Right) (projectID string, err error) {
-	err = tx.Row(`SELECT experiment.project_id `+versionFrom+`WHERE artifact_version.experiment_id = ? AND artifact_version.collection = ?
+// allowCollection returns an error if the collection has no version or if actor lacks the right
+// want.
+func allowCollection(tx *domain.Tx, actor domain.Actor, experimentID, name string, want domain.Right) error {
+	var projectID string
+	err := tx.Row(`SELECT experiment.project_id `+versionFrom+`WHERE artifact_version.experiment_id = ? AND artifact_version.collection = ?
 		AND artifact_version.state <> 'DELETED' LIMIT 1`, experimentID, name).Scan(&projectID)
 	if err != nil {
-		return "", domain.OrNotFound(err, collectionEntity)
+		return domain.OrNotFound(err, collectionEntity)
 	}
-	return projectID, tx.Allow(actor, projectID, want)
+	return tx.Allow(actor, projectID, want)
 }
 
 // UpdateCollection changes the description, the tags and the type of a collection. The actor needs
@@ -133,7 +124,7 @@ func (db *DB) UpdateCollection(ctx context.Context, actor domain.Actor, experime
 		return err
 	}
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
-		if _, err := allowCollection(tx, actor, experimentID, name, domain.RightUpdate); err != nil {
+		if err := allowCollection(tx, actor, experimentID, name, domain.RightUpdate); err != nil {
 			return err
 		}
 		if p.Type != nil {
@@ -164,7 +155,7 @@ func (db *DB) UpdateCollection(ctx context.Context, actor domain.Actor, experime
 			ON CONFLICT DO UPDATE SET
 				description  = excluded.description,
 				tags         = excluded.tags,
-				updated_date = excluded.updated_date`, experimentID, name, description, sqlite.JSON(slices.Concat([]string(tags))), tx.Now)
+				updated_date = excluded.updated_date`, experimentID, name, description, sqlite.JSON([]string(tags)), tx.Now)
 		return err
 	})
 }
@@ -175,7 +166,7 @@ func (db *DB) UpdateCollection(ctx context.Context, actor domain.Actor, experime
 // actor needs the right to delete.
 func (db *DB) DeleteCollection(ctx context.Context, actor domain.Actor, experimentID, name string) error {
 	ids, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (ids []string, err error) {
-		if _, err := allowCollection(tx, actor, experimentID, name, domain.RightDelete); err != nil {
+		if err := allowCollection(tx, actor, experimentID, name, domain.RightDelete); err != nil {
 			return nil, err
 		}
 		err = registry.RefuseIfVersioned(tx, registry.FromArtifacts(`experiment_id = ? AND collection = ?`),

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tracker/store/domain"
-	"tracker/store/sqlite"
 )
 
 // expirePause is the time between two searches for versions whose time to live has passed.
@@ -36,16 +35,7 @@ func (db *DB) DeleteExpired(ctx context.Context) error {
 // ExpireVersions calls DeleteExpired immediately and then every expirePause. It returns when the
 // database closes.
 func (db *DB) ExpireVersions(ctx context.Context) {
-	tick := time.NewTicker(expirePause)
-	defer tick.Stop()
-	for {
-		if err := db.DeleteExpired(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, sqlite.ErrClosed) {
-			db.base.Log.Warn("could not delete artifacts whose time to live has passed; will try again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	db.base.Repeat(ctx, expirePause, "could not delete artifacts whose time to live has passed; will try again", func() error {
+		return db.DeleteExpired(ctx)
+	})
 }

@@ -104,10 +104,6 @@ const near = ` IN (SELECT value FROM json_each(?1)) `
 const fromVersion = `resource.iteration_num = a.iteration_num AND resource.name >= a.collection || ':v' || a.version || '/'
 	AND resource.name < a.collection || ':v' || a.version || '0' AND a.state = 'COMMITTED'`
 
-// linkedID is the SQL expression for the id of the artifact version from which the model version v
-// was made. It is valid only if the source of v begins with registry.ArtifactSource.
-const linkedID = `substr(v.source, 12)`
-
 // above holds the steps to the records from which records were made.
 var above = []step{
 	{RunNode, VersionNode, Used, `SELECT it.id AS near, a.id AS far FROM iteration AS it
@@ -128,7 +124,7 @@ var above = []step{
 		JOIN iteration AS it ON it.num = u.iteration_num WHERE m.id` + near},
 	{ModelVersionNode, VersionNode, Registered, `SELECT v.id AS near, a.id AS far FROM model_version AS v
 		JOIN resource ON resource.num = v.resource_num JOIN artifact_version AS a ON ` + fromVersion + `WHERE v.id` + near + `
-		UNION SELECT v.id, a.id FROM model_version AS v JOIN artifact_version AS a ON a.id = ` + linkedID + `
+		UNION SELECT v.id, a.id FROM model_version AS v JOIN artifact_version AS a ON a.id = ` + registry.LinkedID("v") + `
 		WHERE v.source LIKE '` + registry.ArtifactSource + `%' AND v.id` + near + `AND a.state = 'COMMITTED'`},
 	{ModelVersionNode, LoggedModelNode, Registered, `SELECT v.id AS near, m.id AS far FROM model_version AS v
 		JOIN logged_model AS m ON m.id = substr(v.source, 9) WHERE v.source LIKE 'models:/m-%' AND v.id` + near},

@@ -27,7 +27,7 @@ type Link struct {
 	Newest      bool           `db:"newest"` // set if no later version of the model was made from an artifact version
 }
 
-const (
+var (
 	linkColumns = versionColumns + `,
 	model_version.id AS link_id,
 	model.id AS model_id,
@@ -43,7 +43,7 @@ const (
 	// Either of the first two conditions implies the other. The first one finds the links of an
 	// artifact version with an index, the second one the artifact versions of a model.
 	linkFrom = versionFrom + `JOIN model_version ON model_version.source = '` + registry.ArtifactSource + `' || artifact_version.id
-		AND artifact_version.id = substr(model_version.source, 12) AND model_version.source <> '' AND model_version.deleted_date IS NULL
+		AND artifact_version.id = ` + registry.LinkedID("model_version") + ` AND model_version.source <> '' AND model_version.deleted_date IS NULL
 	JOIN model ON model.id = model_version.model_id AND model.deleted_date IS NULL
 	JOIN project AS home ON home.id = model.project_id AND home.deleted_date IS NULL `
 )
@@ -84,19 +84,7 @@ func (v *View) Links(q LinkSearch) ([]Link, error) {
 	if err := readable(v.tx, v.tx.Actor, &where, column); err != nil {
 		return nil, err
 	}
-	args := append(slices.Clone(where.Args), MaxVersions)
-	const order = ` ORDER BY model.name, model.id, model_version.version DESC LIMIT ?`
-	var size int64
-	err := v.tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(metadata) + ?), 0) FROM (SELECT `+linkColumns+` `+where.String()+order+`)`,
-		append([]any{versionBytes}, args...)...).Scan(&size)
-	if err == nil {
-		err = domain.Take(v.tx.Context(), size)
-	}
-	if err != nil {
-		return nil, err
-	}
-	all := []Link{}
-	return all, v.tx.Select(&all, `SELECT `+linkColumns+` `+where.String()+order, args...)
+	return limited[Link](v.tx, versionTexts, linkColumns+` `+where.String(), `model.name, model.id, model_version.version DESC`, where.Args)
 }
 
 // Links calls View.Links on a new snapshot.

@@ -3,6 +3,7 @@ package collections
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tracker/store/domain"
 	"tracker/store/scalar"
@@ -145,21 +146,29 @@ func (db *DB) Versions(ctx context.Context, actor domain.Actor, q Search) ([]Ver
 		if err != nil {
 			return nil, err
 		}
-		page := append(from.Args, MaxVersions)
-		const order = ` ORDER BY artifact_version.num DESC LIMIT ?`
-		var size int64
-		err = v.tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(metadata) + ?), 0) FROM (SELECT `+versionColumns+from.String()+order+`)`,
-			append([]any{versionBytes}, page...)...).Scan(&size)
-		if err == nil {
-			err = domain.Take(v.tx.Context(), size)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all := []Version{}
-		err = v.tx.Select(&all, `SELECT `+versionColumns+from.String()+order, page...)
-		return all, err
+		return limited[Version](v.tx, versionTexts, versionColumns+from.String(), `artifact_version.num DESC`, from.Args)
 	})
+}
+
+// versionTexts is the SQL expression for the size of the texts of a Version.
+const versionTexts = `octet_length(description) + octet_length(metadata)`
+
+// limited returns at most MaxVersions rows of the query SELECT from ORDER BY order. It counts their
+// memory against the limit of the request before it reads them. texts is the SQL expression for the
+// size of the texts of a row.
+func limited[T any](tx *domain.Tx, texts, from, order string, args []any) ([]T, error) {
+	query := `SELECT ` + from + ` ORDER BY ` + order + ` LIMIT ?`
+	args = append(slices.Clone(args), MaxVersions)
+	var size int64
+	err := tx.Row(`SELECT coalesce(sum(`+texts+` + ?), 0) FROM (`+query+`)`, append([]any{versionBytes}, args...)...).Scan(&size)
+	if err == nil {
+		err = domain.Take(tx.Context(), size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := []T{}
+	return all, tx.Select(&all, query, args...)
 }
 
 // versionBytes is the estimated memory size of a version without the description and

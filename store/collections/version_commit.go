@@ -32,7 +32,7 @@ type NewVersion struct {
 	Aliases     []string
 	Tags        []string
 	HistoryStep *int64 // see Version
-	TTL         int64  // in seconds; 0 means that the version is kept
+	TTL         *int64 // in seconds; nil or 0 means that the version is kept
 }
 
 // CreateVersion returns a version in a collection, usually a new pending one, to which the client

@@ -49,10 +49,7 @@ type Patch struct {
 // version that was logged last. The actor needs the right to update.
 func (db *DB) UpdateVersion(ctx context.Context, actor domain.Actor, id string, p Patch) (Version, error) {
 	err := domain.FirstError(checkAliases(p.Aliases), checkAliases(p.Add), checkTags(p.Tags), checkTags(p.AddTags),
-		domain.CheckOptional("description", p.Description), domain.CheckOptional("metadata", p.Metadata))
-	if err == nil && p.TTL != nil {
-		err = checkTTL(*p.TTL)
-	}
+		domain.CheckOptional("description", p.Description), domain.CheckOptional("metadata", p.Metadata), checkTTL(p.TTL))
 	if err != nil {
 		return Version{}, err
 	}
@@ -185,8 +182,8 @@ func checkAliases(all []string) error {
 // maxTTL is the maximum time to live of a version, in seconds: a hundred years.
 const maxTTL = 100 * 365 * 24 * 3600
 
-func checkTTL(seconds int64) error {
-	if seconds < 0 || seconds > maxTTL {
+func checkTTL(seconds *int64) error {
+	if seconds != nil && (*seconds < 0 || *seconds > maxTTL) {
 		return domain.Invalid("ttl", "The time to live of a version must be between 0 and %d seconds.", int64(maxTTL))
 	}
 	return nil

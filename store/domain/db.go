@@ -15,6 +15,7 @@ package domain
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -69,6 +70,23 @@ func New(o Options) *DB {
 // Package store adds more participants.
 func (db *DB) Participants() []sqlite.Participant {
 	return []sqlite.Participant{db.Points.Participant(), &db.openIterations, &announcer{db: db}, db.Journal, db.LastSeen}
+}
+
+// Repeat calls fn immediately and then after every pause. It logs errors of fn with the given
+// message. Repeat returns when the database closes.
+func (db *DB) Repeat(ctx context.Context, pause time.Duration, message string, fn func() error) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		if err := fn(); err != nil && ctx.Err() == nil && !errors.Is(err, sqlite.ErrClosed) {
+			db.Log.Warn(message, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // Options configures Open.

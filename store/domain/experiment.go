@@ -60,6 +60,15 @@ func (e ExperimentState) Open() error {
 		"The experiment is %s; set its status to IN_PROGRESS to add to it.", e.Status)
 }
 
+// InsertExperiment inserts an experiment that is in progress. The caller checks the values and the
+// actor's rights.
+func (tx *Tx) InsertExperiment(id, projectID, name, description string) error {
+	_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date, created_by, created_key)
+		VALUES (?, ?, ?, ?, ?, ?, `+CreatorValues+`)`,
+		id, projectID, name, description, InProgress, tx.Now, tx.Actor.CreatorID(), tx.Actor.Key)
+	return err
+}
+
 // MaxSearched is the maximum number of experiments in one search.
 const MaxSearched = 10_000
 

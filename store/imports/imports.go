@@ -333,12 +333,7 @@ func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	insert := func(id string) error {
-		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date, created_by, created_key)
-			VALUES (?, ?, ?, '', ?, ?, `+domain.CreatorValues+`)`,
-			id, projectID, r.Experiment, domain.InProgress, tx.Now, tx.Actor.CreatorID(), tx.Actor.Key)
-		return err
-	}
+	insert := func(id string) error { return tx.InsertExperiment(id, projectID, r.Experiment, "") }
 	if r.ExperimentDeleted {
 		id := transfer.ID("deleted experiment", projectID, r.Experiment).String()
 		live, err := tx.Has(`SELECT 1 FROM experiment WHERE id = ? AND deleted_date IS NULL`, id)

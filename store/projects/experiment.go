@@ -135,10 +135,7 @@ func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectI
 			}
 		}
 		id := domain.NewID()
-		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date, created_by, created_key)
-			VALUES (?, ?, ?, ?, ?, ?, `+domain.CreatorValues+`)`,
-			id, projectID, n.Name, n.Description, domain.InProgress, tx.Now, actor.CreatorID(), actor.Key)
-		if err != nil {
+		if err := tx.InsertExperiment(id, projectID, n.Name, n.Description); err != nil {
 			return domain.Created{}, err
 		}
 		return domain.Created{ID: id}, tx.SetProperties(actor, domain.PropertyOwner{ProjectID: projectID, Column: "experiment_id", Key: id}, n.Properties)

@@ -15,11 +15,33 @@ const maxVersionsNamed = 5
 // id of the artifact version follows.
 const ArtifactSource = "artifacts:/"
 
+// LinkedID returns the SQL expression for the id of the artifact version from which a model version
+// was made. table is the name of the table of model versions in the query. The expression is valid
+// only if the source begins with ArtifactSource.
+func LinkedID(table string) string {
+	return `substr(` + table + `.source, ` + strconv.Itoa(len(ArtifactSource)+1) + `)`
+}
+
 // FromArtifacts returns the SQL condition that a model version was made from an artifact version
 // for which the condition where holds.
 func FromArtifacts(where string) string {
 	return `model_version.source IN (SELECT '` + ArtifactSource + `' || artifact_version.id FROM artifact_version WHERE ` + where + `)`
 }
+
+// FromIteration returns the SQL condition that a model version refers to an iteration, to one of the
+// iteration's artifacts, or to an artifact version that the iteration logged. num is the SQL
+// expression for the row number of the iteration. The condition contains it three times.
+func FromIteration(num string) string {
+	return `model_version.iteration_num = ` + num + `
+		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ` + num + `)
+		OR ` + FromArtifacts(`iteration_num = `+num)
+}
+
+// FromExperiment is the SQL condition that a model version refers to an iteration, an artifact or an
+// artifact version of an experiment. Its three parameters are the id of the experiment.
+var FromExperiment = `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
+	OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)
+	OR ` + FromArtifacts(`experiment_id = ?`)
 
 // RefuseIfArtifactVersioned returns CONFLICT if a model version refers to the artifact with the
 // row number num.
@@ -32,18 +54,14 @@ func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 // the row number num, to one of the iteration's artifacts, or to an artifact version that the
 // iteration logged.
 func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
-	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
-		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)
-		OR `+FromArtifacts(`iteration_num = ?`),
+	return RefuseIfVersioned(tx, FromIteration(`?`),
 		"It or one of its artifacts is used by %s; delete those versions first.", num, num, num)
 }
 
 // RefuseIfExperimentVersioned returns CONFLICT if a model version refers to an iteration or an
 // artifact of the experiment.
 func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
-	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
-		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)
-		OR `+FromArtifacts(`experiment_id = ?`),
+	return RefuseIfVersioned(tx, FromExperiment,
 		"The experiment is used by %s; delete those versions first.", id, id, id)
 }
 

@@ -113,7 +113,7 @@ func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredV
 			coalesce(artifact_version.experiment_id, '') AS linked_experiment
 		`+modelVersionFrom+`
 		JOIN model ON model.id = model_version.model_id
-		LEFT JOIN artifact_version ON model_version.source LIKE '`+ArtifactSource+`%' AND artifact_version.id = substr(model_version.source, 12)
+		LEFT JOIN artifact_version ON model_version.source LIKE '`+ArtifactSource+`%' AND artifact_version.id = `+LinkedID("model_version")+`
 		LEFT JOIN iteration AS logger ON logger.num = artifact_version.iteration_num
 		WHERE model_version.id IN (SELECT value FROM json_each(?)) AND model.project_id = ?
 		AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL`, sqlite.JSON(ids), projectID)

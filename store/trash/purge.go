@@ -10,7 +10,6 @@ import (
 	"tracker/store/files"
 	"tracker/store/registry"
 	"tracker/store/scalar"
-	"tracker/store/sqlite"
 )
 
 // purgePause is the time between two purges of expired records.
@@ -190,14 +189,9 @@ func purgeable(tx *domain.Tx, actor domain.Actor, id string) (t Trashed, err err
 	case domain.TrashedArtifact:
 		condition, args = `model_version.resource_num = (SELECT num FROM resource WHERE id = ?)`, args[:1]
 	case domain.TrashedIteration:
-		condition = `model_version.iteration_num = (SELECT num FROM iteration WHERE id = ?)
-			OR model_version.resource_num IN (
-				SELECT num FROM resource WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?))
-			OR ` + registry.FromArtifacts(`iteration_num = (SELECT num FROM iteration WHERE id = ?)`)
+		condition = registry.FromIteration(`(SELECT num FROM iteration WHERE id = ?)`)
 	case domain.TrashedExperiment:
-		condition = `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
-			OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)
-			OR ` + registry.FromArtifacts(`experiment_id = ?`)
+		condition = registry.FromExperiment
 	default:
 		return t, nil
 	}
@@ -258,17 +252,7 @@ func (db *DB) Empty(ctx context.Context, actor domain.Actor, age time.Duration, 
 // PurgeExpired purges expired records immediately and then every purgePause. It returns when
 // the database closes.
 func (db *DB) PurgeExpired(ctx context.Context) {
-	tick := time.NewTicker(purgePause)
-	defer tick.Stop()
-	for {
-		err := db.Empty(ctx, domain.System, db.base.Options.TrashAge, func(Purged) {})
-		if err != nil && ctx.Err() == nil && !errors.Is(err, sqlite.ErrClosed) {
-			db.base.Log.Warn("could not purge the trash; will try again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	db.base.Repeat(ctx, purgePause, "could not purge the trash; will try again", func() error {
+		return db.Empty(ctx, domain.System, db.base.Options.TrashAge, func(Purged) {})
+	})
 }

@@ -203,10 +203,7 @@ func wandbExperiment(tx *domain.Tx, projectID string) (string, error) {
 		return "", err
 	}
 	id, err := tx.FirstOr("experiment", transfer.ID("experiment", projectID, ExperimentName).String(), func(id string) error {
-		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date, created_by, created_key)
-			VALUES (?, ?, ?, '', ?, ?, `+domain.CreatorValues+`)`,
-			id, projectID, ExperimentName, domain.InProgress, tx.Now, tx.Actor.CreatorID(), tx.Actor.Key)
-		return err
+		return tx.InsertExperiment(id, projectID, ExperimentName, "")
 	}, `SELECT id FROM experiment WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
 		ExperimentName, projectID)
 	if err == nil {
