@@ -244,7 +244,7 @@ def test_native_version(server, script):
     send(server, "POST", f"/artifactversion/iteration/{run}", json.dumps(body).encode())
     out = said(script, server, LOG + """
 art = api.artifact("default/native-artifacts/corpus:v0")
-folder = art.download(skip_cache=True)
+folder = download(art, "first")
 art.verify(folder)
 with wandb.init(project="native-artifacts", id="user") as run:
     used = run.use_artifact("corpus:latest")
@@ -259,7 +259,7 @@ with wandb.init(project="native-artifacts", id="user") as run:
 second = wandb.Api().artifact("default/native-artifacts/corpus:latest")
 print(json.dumps([sorted(art.manifest.entries), open(folder + "/a.txt").read(), open(again + "/b/c.txt").read(), text, art.metadata, art.type,
                   second.version, sorted(second.manifest.entries), api.artifact("native-artifacts/chosen:v0").source_name
-                  if hasattr(second, "source_name") else "corpus:v0", open(second.download(skip_cache=True) + "/b/c.txt").read()]))
+                  if hasattr(second, "source_name") else "corpus:v0", open(download(second, "second") + "/b/c.txt").read()]))
 """)
     assert out == [["a.txt", "b/c.txt"], "the a.txt", "the b/c.txt", "the b/c.txt", {"n": 1}, "dataset", "v1" if out[6] == "v1" else "v0",
                    ["b/c.txt", "d.txt"], "corpus:v0", "the b/c.txt"]
