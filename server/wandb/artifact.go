@@ -139,12 +139,9 @@ func (c *call) artifactObject(entity string, a *collections.Version) object {
 	return o
 }
 
-// noTTL is the time to live of an artifact version that is kept until somebody deletes it. A client
-// sends inheritedTTL for the default of the collection, which has none.
-const (
-	inheritedTTL = -1
-	noTTL        = -2
-)
+// noTTL is the time to live of an artifact version that is kept until somebody deletes it. Clients
+// also send -1, for the time to live of the collection, which has none.
+const noTTL = -2
 
 // ttlOf returns the time to live in the argument "ttlDurationSeconds", in seconds. It returns 0 if
 // the version is to be kept, and nil if the argument is missing.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+	"sync"
 
 	"tracker/store"
 	"tracker/store/collections"
@@ -166,26 +167,36 @@ func (c *call) collectionOf(entity string, m member) object {
 	return c.sequence(entity, &collections.Collection{ProjectID: m.ProjectID, ExperimentID: m.ExperimentID, Name: m.Collection, Type: m.Type}, m.Project, false)
 }
 
+// lazy returns a function that creates fields of an object from a record. read reads the record, or
+// returns nil if it does not exist. It is called when a client queries the first of the fields.
+func lazy[T any](read func() (*T, error)) func(of func(*T) any) func(args) (any, error) {
+	read = sync.OnceValues(read)
+	return func(of func(*T) any) func(args) (any, error) {
+		return func(args) (any, error) {
+			record, err := read()
+			if err != nil || record == nil {
+				return nil, err
+			}
+			return of(record), nil
+		}
+	}
+}
+
 // sequence returns the collection of all versions of an artifact. If isRead is false, only the
 // identity and the type of s are set; the other fields are read when a client queries them.
 func (c *call) sequence(entity string, s *collections.Collection, project string, isRead bool) object {
-	fact := func(of func(*collections.Collection) any) func(args) (any, error) {
-		return func(args) (any, error) {
-			if !isRead {
-				all, err := c.db.Collections.AllCollections(c.ctx, c.actor, s.ProjectID, s.Name)
-				if err != nil {
-					return nil, err
-				}
-				for i := range all {
-					if all[i].ExperimentID == s.ExperimentID {
-						s = &all[i]
-					}
-				}
-				isRead = true
-			}
-			return of(s), nil
+	fact := lazy(func() (*collections.Collection, error) {
+		if isRead {
+			return s, nil
 		}
-	}
+		all, err := c.db.Collections.AllCollections(c.ctx, c.actor, s.ProjectID, s.Name)
+		for i := range all {
+			if all[i].ExperimentID == s.ExperimentID {
+				return &all[i], nil
+			}
+		}
+		return s, err
+	})
 	o := object{
 		"__typename": "ArtifactSequence", "id": s.ExperimentID + "/" + s.Name, "name": s.Name, "state": "READY",
 		"project":             projectInfo(entity, s.ProjectID, project),
@@ -213,22 +224,26 @@ type portfolio struct {
 // portfolioTag is the value of a model's property that is a tag in W&B.
 const portfolioTag = ""
 
+// portfolioTags returns the tags of a model in W&B.
+func portfolioTags(m *registry.RegisteredModel) (tags []string) {
+	for _, p := range m.Properties {
+		if p.Value == portfolioTag {
+			tags = append(tags, p.Key)
+		}
+	}
+	return tags
+}
+
 // portfolio returns a registered model as a collection. The tags of the collection are the
 // properties of the model without a value.
 func (c *call) portfolio(entity string, p portfolio) object {
-	var read *registry.RegisteredModel
-	fact := func(of func(*registry.RegisteredModel) any) func(args) (any, error) {
-		return func(args) (any, error) {
-			if read == nil {
-				all, err := c.registeredModels(p.ProjectID, p.ID)
-				if err != nil || len(all) == 0 {
-					return nil, err
-				}
-				read = &all[0]
-			}
-			return of(read), nil
+	fact := lazy(func() (*registry.RegisteredModel, error) {
+		all, err := c.registeredModels(p.ProjectID, p.ID)
+		if err != nil || len(all) == 0 {
+			return nil, err
 		}
-	}
+		return &all[0], nil
+	})
 	o := object{
 		"__typename": "ArtifactPortfolio", "id": p.ID, "name": p.Name, "state": "READY",
 		"project":             projectInfo(entity, p.ProjectID, p.Project),
@@ -236,15 +251,7 @@ func (c *call) portfolio(entity string, p portfolio) object {
 		"description":         fact(func(m *registry.RegisteredModel) any { return orNull(m.Description) }),
 		"createdAt":           fact(func(m *registry.RegisteredModel) any { return isoTime(m.CreatedDate) }),
 		"updatedAt":           fact(func(m *registry.RegisteredModel) any { return isoTime(m.UpdatedDate) }),
-		"tags": fact(func(m *registry.RegisteredModel) any {
-			var tags []string
-			for _, p := range m.Properties {
-				if p.Value == portfolioTag {
-					tags = append(tags, p.Key)
-				}
-			}
-			return connection(tagObjects(m.ID, tags))
-		}),
+		"tags":                fact(func(m *registry.RegisteredModel) any { return connection(tagObjects(m.ID, portfolioTags(m))) }),
 	}
 	c.addMembers(o, entity, func() ([]member, error) { return c.linksOf(p) })
 	return o
@@ -317,36 +324,30 @@ func (c *call) artifactPage(entity string, all []member, in args) (any, error) {
 		return nil, err
 	}
 	ordered(all, in.str("order"), member.field)
-	from, end, err := pageBounds(in, len(all))
-	if err != nil {
-		return nil, err
-	}
-	edges := []object{}
-	for i := from; i < end; i++ {
-		edges = append(edges, object{"node": c.artifactObject(entity, all[i].Version), "version": "v" + itoa(all[i].index()), "cursor": itoa(int64(i + 1))})
-	}
-	page := pageOf(edges, "", end < len(all))
-	page["totalCount"] = len(all)
-	return page, nil
+	return edgePage(all, in, func(m member) object {
+		return object{"node": c.artifactObject(entity, m.Version), "version": "v" + itoa(m.index())}
+	})
 }
 
-// pageBounds returns the part of a list of n elements that the arguments "first" and "after"
-// select.
-func pageBounds(in args, n int) (from, end int, err error) {
-	from, err = offsetOf(in.str("after"))
-	from = min(from, n)
-	return from, min(n, from+int(max(1, min(in.number("first", 50), domain.MaxLimit)))), err
-}
-
-// listed returns a page of objects that make creates from the selected elements of all.
+// listed returns the page of all that the arguments "first" and "after" select. of returns the
+// object of an element.
 func listed[T any](all []T, in args, of func(T) object) (any, error) {
-	from, end, err := pageBounds(in, len(all))
+	return edgePage(all, in, func(one T) object { return object{"node": of(one)} })
+}
+
+// edgePage is listed with a function that returns the edge of an element without its cursor.
+func edgePage[T any](all []T, in args, edge func(T) object) (any, error) {
+	from, err := offsetOf(in.str("after"))
 	if err != nil {
 		return nil, err
 	}
+	from = min(from, len(all))
+	end := min(len(all), from+int(max(1, min(in.number("first", 50), domain.MaxLimit))))
 	edges := []object{}
 	for i := from; i < end; i++ {
-		edges = append(edges, object{"node": of(all[i]), "cursor": itoa(int64(i + 1))})
+		e := edge(all[i])
+		e["cursor"] = itoa(int64(i + 1))
+		edges = append(edges, e)
 	}
 	page := pageOf(edges, "", end < len(all))
 	page["totalCount"] = len(all)
@@ -489,13 +490,7 @@ func (c *call) collections(entity, projectID, project string) ([]listedCollectio
 			continue
 		}
 		p := portfolio{ID: m.ID, Name: m.Name, Type: types[m.ID], ProjectID: projectID, Project: project}
-		var tags []string
-		for _, property := range m.Properties {
-			if property.Value == portfolioTag {
-				tags = append(tags, property.Key)
-			}
-		}
-		all = append(all, listedCollection{name: m.Name, kind: p.Type, description: m.Description, tags: tags, created: m.CreatedDate, updated: m.UpdatedDate,
+		all = append(all, listedCollection{name: m.Name, kind: p.Type, description: m.Description, tags: portfolioTags(&m), created: m.CreatedDate, updated: m.UpdatedDate,
 			id: m.ID, object: func() object { return c.portfolio(entity, p) }, members: func() ([]member, error) { return c.linksOf(p) }})
 	}
 	slices.SortStableFunc(all, func(a, b listedCollection) int { return int(b.created - a.created) })
@@ -509,25 +504,18 @@ const modelType = "model"
 func (c *call) portfolios(projectID string) (models []registry.RegisteredModel, types map[string]string, err error) {
 	types = map[string]string{}
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		for page := (domain.Page{Limit: domain.MaxLimit}); ; page.Offset += page.Limit {
-			l, err := v.Models.Models(projectID, registry.ModelQuery{Page: page})
-			if err != nil {
-				return err
-			}
-			ids := make([]string, len(l.Data))
-			for i, m := range l.Data {
-				ids[i], types[m.ID] = m.ID, modelType
-			}
-			some, err := v.Models.RegisteredModels(projectID, ids)
-			if err != nil {
-				return err
-			}
-			if models = append(models, some...); page.Offset+page.Limit >= l.Total || len(l.Data) == 0 {
-				break
-			}
+		found, err := everyPage(func(p domain.Page) (domain.List[registry.Model], error) {
+			return v.Models.Models(projectID, registry.ModelQuery{Page: p})
+		})
+		if err != nil || len(found) == 0 {
+			return err
 		}
-		if len(models) == 0 {
-			return nil
+		ids := make([]string, len(found))
+		for i, m := range found {
+			ids[i], types[m.ID] = m.ID, modelType
+		}
+		if models, err = v.Models.RegisteredModels(projectID, ids); err != nil {
+			return err
 		}
 		links, err := v.Collections.Links(collections.LinkSearch{ProjectID: projectID})
 		for _, l := range links {
@@ -538,6 +526,19 @@ func (c *call) portfolios(projectID string) (models []registry.RegisteredModel, 
 		return err
 	})
 	return models, types, err
+}
+
+// everyPage returns the elements of all pages of a list.
+func everyPage[T any](read func(domain.Page) (domain.List[T], error)) (all []T, err error) {
+	for page := (domain.Page{Limit: domain.MaxLimit}); ; page.Offset += page.Limit {
+		l, err := read(page)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, l.Data...); page.Offset+page.Limit >= l.Total || len(l.Data) == 0 {
+			return all, nil
+		}
+	}
 }
 
 // projectArtifacts adds the artifact fields to a project object.

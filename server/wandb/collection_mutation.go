@@ -244,7 +244,7 @@ func (c *call) deleteCollectionTags(a args) (any, error) {
 
 // changeAliases adds or removes aliases of an artifact version. Each alias names its collection,
 // which can be the artifact of the version or a model to which the version is linked.
-func (c *call) changeAliases(a args, change func(collections.Patch, []string) collections.Patch, link func(*collections.Link, string) error) (any, error) {
+func (c *call) changeAliases(a args, change func(own []string) collections.Patch, link func(*collections.Link, string) error) (any, error) {
 	id := storedID(a.str("artifactID"))
 	var own []string
 	for _, o := range a.objects("aliases") {
@@ -265,7 +265,7 @@ func (c *call) changeAliases(a args, change func(collections.Patch, []string) co
 	if len(own) == 0 {
 		return object{"success": true}, nil
 	}
-	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, id, change(collections.Patch{}, own))
+	_, err := c.db.Collections.UpdateVersion(c.ctx, c.actor, id, change(own))
 	return object{"success": err == nil}, err
 }
 
@@ -292,14 +292,14 @@ func (c *call) linkIn(id, project, model string) (*collections.Link, error) {
 }
 
 func (c *call) addAliases(a args) (any, error) {
-	return c.changeAliases(a, func(p collections.Patch, all []string) collections.Patch { p.Add = all; return p },
+	return c.changeAliases(a, func(own []string) collections.Patch { return collections.Patch{Add: own} },
 		func(l *collections.Link, alias string) error {
 			return c.db.Models.AddAlias(c.ctx, c.actor, l.LinkID, alias)
 		})
 }
 
 func (c *call) deleteAliases(a args) (any, error) {
-	return c.changeAliases(a, func(p collections.Patch, all []string) collections.Patch { p.Remove = all; return p },
+	return c.changeAliases(a, func(own []string) collections.Patch { return collections.Patch{Remove: own} },
 		func(l *collections.Link, alias string) error {
 			return c.db.Models.RemoveAlias(c.ctx, c.actor, l.ModelID, alias)
 		})

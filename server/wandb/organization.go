@@ -27,14 +27,7 @@ func (c *call) entity(name string) object {
 		"integrations": connection(nil),
 		"organization": func(args) (any, error) { return c.organization(name), nil },
 		"user":         func(args) (any, error) { return c.userObject(c.user), nil },
-		"members": func(args) (any, error) {
-			all, err := c.visibleUsers("")
-			nodes := make([]object, len(all))
-			for i, u := range all {
-				nodes[i] = c.memberObject(u)
-			}
-			return nodes, err
-		},
+		"members":      func(args) (any, error) { return c.visibleUsers("", c.memberObject) },
 	}
 }
 
@@ -78,30 +71,25 @@ func (c *call) memberObject(u domain.User) object {
 		"name": fullName(u), "photoUrl": nil, "accountType": "MEMBER", "apiKey": nil}
 }
 
-// visibleUsers returns the accounts whose names contain part, ignoring case. The caller sees only
-// their own account, unless they are an admin.
-func (c *call) visibleUsers(part string) (all []domain.User, err error) {
-	if !c.user.IsAdmin {
-		all = []domain.User{c.user}
-	} else {
-		for page := (domain.Page{Limit: domain.MaxLimit}); ; page.Offset += page.Limit {
-			l, err := c.db.Users.Users(c.ctx, c.actor, page)
-			if err != nil {
-				return nil, err
-			}
-			if all = append(all, l.Data...); page.Offset+page.Limit >= l.Total || len(l.Data) == 0 {
-				break
-			}
+// visibleUsers returns the objects of the accounts whose names contain part, ignoring case. The
+// caller sees only their own account, unless they are an admin.
+func (c *call) visibleUsers(part string, of func(domain.User) object) ([]object, error) {
+	all := []domain.User{c.user}
+	if c.user.IsAdmin {
+		var err error
+		all, err = everyPage(func(p domain.Page) (domain.List[domain.User], error) { return c.db.Users.Users(c.ctx, c.actor, p) })
+		if err != nil {
+			return nil, err
 		}
 	}
 	part = strings.ToLower(part)
-	var found []domain.User
+	nodes := []object{}
 	for _, u := range all {
 		if strings.Contains(strings.ToLower(u.Username), part) || strings.Contains(strings.ToLower(fullName(u)), part) {
-			found = append(found, u)
+			nodes = append(nodes, of(u))
 		}
 	}
-	return found, nil
+	return nodes, nil
 }
 
 // userObject returns an account with all fields that clients query.

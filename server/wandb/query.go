@@ -36,12 +36,8 @@ func (c *call) queries() object {
 		"artifactCollection": func(a args) (any, error) { return orNone(c.collectionByID(c.user.Username, a.str("id"))) },
 		"organization":       func(a args) (any, error) { return c.organization(a.str("name")), nil },
 		"users": func(a args) (any, error) {
-			all, err := c.visibleUsers(a.str("query"))
-			nodes := make([]object, len(all))
-			for i, u := range all {
-				nodes[i] = c.userObject(u)
-			}
-			return connection(nodes), err
+			all, err := c.visibleUsers(a.str("query"), c.userObject)
+			return connection(all), err
 		},
 		"models":   c.projects,
 		"projects": c.projects,
@@ -123,13 +119,11 @@ func (c *call) projectObject(entity string, p projects.Project) object {
 		"description": p.Description, "createdAt": isoTime(p.CreatedDate), "updatedAt": isoTime(p.CreatedDate), "isBenchmark": false, "readOnly": false,
 		"access": "PRIVATE", "entity": c.entity(entity), "triggers": []object{}, "allowAllArtifactTypesInRegistry": true, "views": nil, "user": nil,
 		"members": func(args) (any, error) {
-			all, err := c.visibleUsers("")
-			nodes := make([]object, len(all))
-			for i, u := range all {
-				nodes[i] = c.memberObject(u)
-				nodes[i]["role"] = object{"__typename": "Role", "name": nodes[i]["role"]}
-			}
-			return nodes, err
+			return c.visibleUsers("", func(u domain.User) object {
+				m := c.memberObject(u)
+				m["role"] = object{"__typename": "Role", "name": m["role"]}
+				return m
+			})
 		},
 		"teamMembers": []object{},
 		"runCount":    func(a args) (any, error) { return c.runCount(p, a) },

@@ -67,12 +67,19 @@ func (s *streamReader) read() error {
 	if err != io.EOF { // an empty body also returns io.EOF
 		return err
 	}
-	s.piece.Writer = s.writer
 	s.piece.Summary, s.piece.Preempting, s.piece.Complete = s.end.summary, s.end.preempting, s.end.complete
 	if s.end.exitCode != nil {
 		s.piece.ExitCode = *s.end.exitCode
 	}
-	return s.write(s.piece)
+	return s.writePiece()
+}
+
+// writePiece writes piece and begins the next one.
+func (s *streamReader) writePiece() error {
+	s.piece.Writer = s.writer
+	err := s.write(s.piece)
+	s.piece, s.values, s.bytes = wandb.Stream{}, 0, 0
+	return err
 }
 
 var errTrailing = domain.Errorf(web.CodeMalformedBody, "The body must be a single JSON object, without anything after it.")
@@ -219,11 +226,9 @@ func (s *streamReader) event(line string) error {
 func (s *streamReader) row(line string) (row format.Row, ok bool, err error) {
 	n := json.Values([]byte(line))
 	if s.values > 0 && (s.values+n > s.most || s.bytes+len(line) > pieceBytes) {
-		s.piece.Writer = s.writer
-		if err := s.write(s.piece); err != nil {
+		if err := s.writePiece(); err != nil {
 			return row, false, err
 		}
-		s.piece, s.values, s.bytes = wandb.Stream{}, 0, 0
 	}
 	if n > maxLine {
 		return row, false, nil

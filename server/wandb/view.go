@@ -44,10 +44,7 @@ func recordOfView(id string) string {
 // upsertView saves a workspace as a saved view, or a report.
 func (c *call) upsertView(a args) (any, error) {
 	kind, name := a.str("type"), a.str("name")
-	project := a.str("projectName")
-	if project == "" {
-		project = defaultProject
-	}
+	project := orDefault(a.str("projectName"))
 	id := ""
 	if given := a.str("id"); given != "" {
 		if id = recordOfView(given); id == "" {
@@ -82,7 +79,7 @@ func (c *call) upsertView(a args) (any, error) {
 	return object{"view": view, "inserted": id == ""}, err
 }
 
-var errNoView = domain.Errorf(domain.CodeNotFound, "There is no such view.")
+var errNoView = domain.NotFound("view")
 
 // find returns functions that find the records that a definition names. Runs are looked up in the
 // project, and charts of a report can only show runs of its project.

@@ -251,33 +251,20 @@ func (w *writer) panel(p node, experiment string, s runSet, caption string) {
 		caption = strings.TrimSuffix(title+" · "+caption, " · ")
 	}
 	common := [][2]string{{"experiment", experiment}, {"filter", s.filter}, {"sort", s.sort}, {"caption", caption}}
-	switch kind := p.text("viewType"); kind {
+	switch p.text("viewType") {
 	case linePlot:
 		w.lines(p, common, s)
 	case barChart, scalarChart:
-		for _, name := range c.texts("metrics") {
-			if x, ok := value(name); ok {
-				w.fields("bar", append([][2]string{{"x", x}}, common...))
-			} else {
-				w.omit("%s of %s", described(p), cut(name))
-			}
-		}
-		if kind == scalarChart {
-			w.omit("%s as one number; bars show the value of each run", described(p))
+		for _, x := range w.bars(p) {
+			w.fields("bar", append([][2]string{{"x", x}}, common...))
 		}
 		if s.group != "" {
 			w.omit("the groups of %s", described(p))
 		}
-		w.unused(p, "groupBy", "xAxisMin", "xAxisMax")
 	case scatterPlot:
-		x, okX := value(c.text("xAxis"))
-		y, okY := value(c.text("yAxis"))
-		if !okX || !okY {
-			w.omit("%s of %s and %s", described(p), cut(c.text("xAxis")), cut(c.text("yAxis")))
-			return
+		if x, y, ok := w.scatter(p); ok {
+			w.fields("scatter", append([][2]string{{"x", x}, {"y", y}}, common...))
 		}
-		w.fields("scatter", append([][2]string{{"x", x}, {"y", y}}, common...))
-		w.unused(p, "zAxis", "xAxisLogScale", "yAxisLogScale", "xAxisMin", "xAxisMax", "yAxisMin", "yAxisMax", "showLinearRegression")
 	case importance:
 		if m, ok := metricOf(c.text("targetKey")); ok && !strings.Contains(m, ",") {
 			w.fields("importance", append([][2]string{{"metrics", m}, {"goals", "none"}}, common...))

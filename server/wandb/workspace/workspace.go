@@ -335,7 +335,7 @@ func (r *reader) panels(p node) (all []projects.Panel) {
 	if strings.TrimSpace(c.text("chartTitle")) != "" {
 		title = transfer.FitName(c.text("chartTitle"))
 	}
-	switch kind := p.text("viewType"); kind {
+	switch p.text("viewType") {
 	case linePlot:
 		metrics := r.metrics(p)
 		for chunk := range slices.Chunk(metrics, projects.MaxPanelMetrics) {
@@ -343,26 +343,13 @@ func (r *reader) panels(p node) (all []projects.Panel) {
 		}
 		r.unused(p, "xAxis", "xLogScale", "yLogScale", "smoothingWeight", "groupBy", "xAxisMin", "xAxisMax", "yAxisMin", "yAxisMax")
 	case barChart, scalarChart:
-		for _, name := range c.texts("metrics") {
-			if x, ok := value(name); ok {
-				all = append(all, projects.Panel{Type: projects.BarPanel, Title: title, X: x})
-			} else {
-				r.omit("%s of %s", described(p), cut(name))
-			}
+		for _, x := range r.bars(p) {
+			all = append(all, projects.Panel{Type: projects.BarPanel, Title: title, X: x})
 		}
-		if kind == scalarChart {
-			r.omit("%s as one number; bars show the value of each run", described(p))
-		}
-		r.unused(p, "groupBy", "xAxisMin", "xAxisMax")
 	case scatterPlot:
-		x, okX := value(c.text("xAxis"))
-		y, okY := value(c.text("yAxis"))
-		if !okX || !okY {
-			r.omit("%s of %s and %s", described(p), cut(c.text("xAxis")), cut(c.text("yAxis")))
-			return nil
+		if x, y, ok := r.scatter(p); ok {
+			all = append(all, projects.Panel{Type: projects.ScatterPanel, Title: title, X: x, Y: y})
 		}
-		all = append(all, projects.Panel{Type: projects.ScatterPanel, Title: title, X: x, Y: y})
-		r.unused(p, "zAxis", "xAxisLogScale", "yAxisLogScale", "xAxisMin", "xAxisMax", "yAxisMin", "yAxisMax", "showLinearRegression")
 	case markdown:
 		text := c.text("value")
 		if len(text) > projects.MaxPanelText {
@@ -374,6 +361,36 @@ func (r *reader) panels(p node) (all []projects.Panel) {
 		r.omit("%s", described(p))
 	}
 	return all
+}
+
+// bars returns the values that a bar chart or a scalar chart shows, one for each of its metrics.
+func (r *reader) bars(p node) (values []string) {
+	for _, name := range p.object("config").texts("metrics") {
+		if x, ok := value(name); ok {
+			values = append(values, x)
+		} else {
+			r.omit("%s of %s", described(p), cut(name))
+		}
+	}
+	if p.text("viewType") == scalarChart {
+		r.omit("%s as one number; bars show the value of each run", described(p))
+	}
+	r.unused(p, "groupBy", "xAxisMin", "xAxisMax")
+	return values
+}
+
+// scatter returns the values on the axes of a scatter plot. ok is false if one of them has no
+// counterpart.
+func (r *reader) scatter(p node) (x, y string, ok bool) {
+	c := p.object("config")
+	x, okX := value(c.text("xAxis"))
+	y, okY := value(c.text("yAxis"))
+	if !okX || !okY {
+		r.omit("%s of %s and %s", described(p), cut(c.text("xAxis")), cut(c.text("yAxis")))
+		return "", "", false
+	}
+	r.unused(p, "zAxis", "xAxisLogScale", "yAxisLogScale", "xAxisMin", "xAxisMax", "yAxisMin", "yAxisMax", "showLinearRegression")
+	return x, y, true
 }
 
 // metrics returns the metrics of a line chart.
