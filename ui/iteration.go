@@ -146,6 +146,9 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		if i.EndDate != nil {
 			v.Ended = new(s.moment(*i.EndDate))
 		}
+		if i.CreatedKey != nil {
+			v.Key = *i.CreatedKey
+		}
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
@@ -208,9 +211,6 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 func (s *site) fillStop(db *store.View, i runs.Iteration, v *iterationView) error {
 	if i.StopRequested != nil {
 		v.StopAsked = new(s.moment(*i.StopRequested))
-	}
-	if i.CreatedKey != nil {
-		v.Key = *i.CreatedKey
 	}
 	if i.StopRequestedBy != nil {
 		v.StopBy = *i.StopRequestedBy

@@ -256,36 +256,30 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user domain.Use
 	return s.render(w, r, status, modelPage(f, v))
 }
 
+// isHidden reports whether err means that a record does not exist or that the user can't read it.
+func isHidden(err error) bool {
+	code := web.AsError(err).Code
+	return code == domain.CodeNotFound || code == domain.CodeProjectPermissionRequired
+}
+
 func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, error) {
 	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
 	row.Aliases, row.Source.Name = v.Aliases, v.Source
 	if id, ok := strings.CutPrefix(v.Source, "models:/"); ok {
 		m, err := db.Models.LoggedModel(id)
-		switch {
-		case err == nil:
+		if err == nil {
 			row.Source.Path = loggedModelPath(m.ExperimentID, m.ID)
-		case web.AsError(err).Code == domain.CodeNotFound, web.AsError(err).Code == domain.CodeProjectPermissionRequired:
-		default:
+		} else if !isHidden(err) {
 			return row, err
 		}
 	}
 	if id, ok := strings.CutPrefix(v.Source, registry.ArtifactSource); ok {
 		a, err := db.Collections.Committed(id)
-		switch {
-		case err == nil:
+		if err == nil {
 			row.Source = link{Name: a.Folder(), Path: "/collection/" + a.ID}
-		case web.AsError(err).Code == domain.CodeNotFound, web.AsError(err).Code == domain.CodeProjectPermissionRequired:
-		default:
+		} else if !isHidden(err) {
 			return row, err
 		}
-	}
-	if path, ok := strings.CutPrefix(v.Source, runsScheme); ok && v.IterationID != nil {
-		i, err := db.Runs.Iteration(*v.IterationID)
-		if err != nil {
-			return row, err
-		}
-		_, folder, _ := strings.Cut(path, "/")
-		row.Source.Path = "/experiment/" + i.ExperimentID + "/artifacts?" + url.Values{"iteration": {i.ID}, "q": {folder + "/"}}.Encode()
 	}
 	if v.IterationID != nil {
 		i, err := db.Runs.Iteration(*v.IterationID)
@@ -293,6 +287,10 @@ func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, 
 			return row, err
 		}
 		row.Run = &link{i.Name, "/iteration/" + i.ID, s.status(i)}
+		if path, ok := strings.CutPrefix(v.Source, runsScheme); ok {
+			_, folder, _ := strings.Cut(path, "/")
+			row.Source.Path = "/experiment/" + i.ExperimentID + "/artifacts?" + url.Values{"iteration": {i.ID}, "q": {folder + "/"}}.Encode()
+		}
 	}
 	if v.ArtifactID == nil {
 		return row, nil
