@@ -295,7 +295,7 @@ class Iteration(Record):
     def table(self, key: str, step: Optional[int] = None) -> Table:
         """Return the table that was logged under key at a step, or at the last step if step is None.
 
-        key can also be the name of an artifact that is a table. Raises KeyError if there is no such table.
+        key can also be the name of an artifact that is a table. Raises KeyError if the table does not exist.
         """
         try:
             return read_table(self.api.client, self.id, key, step)
