@@ -2,6 +2,7 @@ package wandb
 
 import (
 	"encoding/base64"
+	"errors"
 	"strings"
 
 	"tracker/server/wandb/workspace"
@@ -85,20 +86,30 @@ var errNoView = domain.NotFound("view")
 // project, and charts of a report can only show runs of its project.
 func (c *call) find(project, projectID, experimentID string) workspace.Find {
 	return workspace.Find{
-		Run: func(name string) (id string) {
-			_ = c.db.View(c.ctx, c.actor, func(v *store.View) (err error) { // id stays "" after an error
+		Run: func(name string) (id string, err error) {
+			err = c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
 				id, err = v.Wandb.Iteration(project, name)
 				return err
 			})
-			return id
+			return id, ignoreRefused(err)
 		},
-		Experiment: func(name string) string {
+		Experiment: func(name string) (string, error) {
 			if id, err := c.db.Projects.ProjectNamed(c.ctx, c.actor, name); err != nil || id != projectID {
-				return ""
+				return "", ignoreRefused(err)
 			}
-			return experimentID
+			return experimentID, nil
 		},
 	}
+}
+
+// ignoreRefused returns nil if the store has refused a name, for example because no record has it.
+// It returns any other error, such as a failure of the database, unchanged.
+func ignoreRefused(err error) error {
+	var refused *domain.Error
+	if errors.As(err, &refused) {
+		return nil
+	}
+	return err
 }
 
 // runsOf returns the ids of a project and of the experiment with its runs. It creates both if

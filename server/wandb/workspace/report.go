@@ -36,7 +36,7 @@ func Report(project, description, spec string, find Find) (string, error) {
 	if len(text) > domain.MaxText {
 		return "", domain.Invalid("spec", "The report has %d bytes as Markdown, and at most %d are allowed; divide it.", len(text), domain.MaxText)
 	}
-	return text, nil
+	return text, w.err
 }
 
 // Markdown returns the definition of a report that consists of one Markdown text.
@@ -221,7 +221,7 @@ func (w *writer) grid(n node) {
 		if project == "" {
 			project = w.project
 		}
-		experiment := w.find.Experiment(project)
+		experiment := w.keep(w.find.Experiment(project))
 		if experiment == "" {
 			w.omit("the run set %s of the project %s, which has no runs or is not this project", cut(set.text("name")), cut(project))
 			continue

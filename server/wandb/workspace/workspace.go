@@ -29,8 +29,8 @@ const (
 
 // Find returns ids that a definition refers to by names. Each function returns "" for an unknown name.
 type Find struct {
-	Run        func(name string) string    // iteration id of a run of the project
-	Experiment func(project string) string // id of the experiment with the runs of a project
+	Run        func(name string) (string, error)    // iteration id of a run of the project
+	Experiment func(project string) (string, error) // id of the experiment with the runs of a project
 }
 
 // View is the counterpart of a saved workspace.
@@ -113,6 +113,15 @@ type reader struct {
 	find    Find
 	found   int // number of calls of find.Run
 	omitted []string
+	err     error // first error of a function of find
+}
+
+// keep returns id. It keeps the first error of a function of find.
+func (r *reader) keep(id string, err error) string {
+	if r.err == nil {
+		r.err = err
+	}
+	return id
 }
 
 // run returns the id of a run, or "" if the run does not exist or too many runs were looked up.
@@ -120,7 +129,7 @@ func (r *reader) run(name string) string {
 	if r.found++; r.found > maxFound {
 		return ""
 	}
-	return r.find.Run(name)
+	return r.keep(r.find.Run(name))
 }
 
 // omit adds a part to the list of omitted parts.
@@ -184,7 +193,7 @@ func Read(spec string, find Find) (View, error) {
 	}
 	layout := r.layout(section.object("panelBankConfig").objects("sections"))
 	layout.note(r.omitted)
-	return View{Query: query.Encode(), Panels: layout.Layout, Omitted: r.omitted}, nil
+	return View{Query: query.Encode(), Panels: layout.Layout, Omitted: r.omitted}, r.err
 }
 
 // settings adds the settings of all charts to the query of a view.

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -13,18 +14,30 @@ import (
 )
 
 var find = workspace.Find{
-	Run: func(name string) string {
-		if name == "unknown" {
-			return ""
+	Run: func(name string) (string, error) {
+		switch name {
+		case "unknown":
+			return "", nil
+		case "broken":
+			return "", errBroken
 		}
-		return "id-" + name
+		return "id-" + name, nil
 	},
-	Experiment: func(project string) string {
+	Experiment: func(project string) (string, error) {
 		if project != "p" {
-			return ""
+			return "", nil
 		}
-		return "e"
+		return "e", nil
 	},
+}
+
+var errBroken = errors.New("the database is broken")
+
+func TestFailureOfAReferenceIsReturned(t *testing.T) {
+	spec := `{"section": {"runSets": [{"baselineRunId": "broken"}]}}`
+	if _, err := workspace.Read(spec, find); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
 }
 
 // runSet returns the definition of a workspace with a run set.
