@@ -28,8 +28,8 @@ func TestRealOthers(t *testing.T) {
 		has    []string // complete or partial lines
 		ends   string
 	}{
-		{"trackio", trackio.Kind(), 1206, []string{`"text" are not numbers`, `"picture" are not numbers`, "was changed to"},
-			[]string{"|Trackio|größex|first ы|", "param|second|net/names|[\"x\",\"ы\"]\n", "param|second|none|null\n", "tag|second|group=g\n", ".png|image/png|"}, "RUNNING RUNNING"},
+		{"trackio", trackio.Kind(), 1206, []string{`"picture" are neither numbers nor short texts`, "was changed to"},
+			[]string{"|Trackio|größex|first ы|", "param|second|net/names|[\"x\",\"ы\"]\n", "param|second|none|null\n", "tag|second|group=g\n", "property|second|tracker.summary.text|hello\n", ".png|image/png|"}, "RUNNING RUNNING"},
 		{"sacred", sacred.Kind(), 406, []string{"was changed to"},
 			[]string{"|Sacred|größe|1|", "|my comment|", "ValueError: böse", "param|1|net/depth|3\n", "param|1|none|null\n", "|weights.bin|application/octet-stream|",
 				"|sources/others_make.py|", `property|1|result|{"best":0.5}`}, "FAILED SUCCEEDED"},
