@@ -39,6 +39,7 @@ func TestPreviews(t *testing.T) {
 		"huge.json":     {"application/json", `"` + strings.Repeat("x", 1<<20) + `"`, "The file is too large for its preview, so it is shown as text."},
 		"odd.csv":       {"text/csv", "a,b\n\"1\n2,3\n", "of"},
 		"wide.tsv":      {"text/tab-separated-values", strings.Repeat("c\t", 100) + "\n", "the first 60 columns"},
+		"plain.json":    {"text/plain", `{"columns": ["question"], "data": [["red?"]]}`, "<td>"},
 		"bytes.txt":     {"text/plain", "\xff\xfe\x00", "\uFFFD"},
 		"guessed.yaml":  {"", "lr: 0.1", "lr: 0.1"},
 		"same.json":     {"application/json", `{"edges": [1, 1, 1], "counts": [5, 0]}`, "<rect"},

@@ -200,16 +200,11 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 // importanceCharacters.
 func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	list := sqlite.JSON(nums)
-	var rows int
-	err := tx.Row(`SELECT count(*) FROM json_each(?) AS n CROSS JOIN parameter ON parameter.iteration_num = n.value`, list).Scan(&rows)
-	if err != nil {
-		return nil, err
-	}
-	if rows <= importanceRows {
-		return columnsInOnePass(tx, nums, list, rows)
+	if columns, all, err := columnsInOnePass(tx, nums, list); all || err != nil {
+		return columns, err
 	}
 	var keys []string
-	err = tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
+	err := tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
 		GROUP BY key HAVING min(value) <> max(value) OR count(*) < ?
 		ORDER BY count(*) DESC, key LIMIT ?`, list, len(nums), importance.MaxColumns)
 	if err != nil || len(keys) == 0 {
@@ -240,8 +235,9 @@ func importanceColumns(tx *domain.Tx, nums []int64) ([]importance.Column, error)
 const importanceRows = 500_000
 
 // columnsInOnePass is importanceColumns for at most importanceRows parameters. It reads the
-// parameter table only once, but holds all parameters in memory.
-func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer, rows int) ([]importance.Column, error) {
+// parameter table only once, but holds all parameters in memory. It returns false if there are
+// more parameters.
+func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer) (columns []importance.Column, all bool, err error) {
 	type cell struct {
 		key, run int32
 		value    *string
@@ -252,15 +248,15 @@ func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer, rows int)
 		count int
 		texts map[string]*string
 	}
-	cells := make([]cell, 0, rows)
+	var cells []cell
 	at := make(map[int64]int32, len(nums))
 	for i, num := range nums {
 		at[num] = int32(i)
 	}
 	var keys []*found
 	places := map[string]int32{}
-	err := EachText(tx, `SELECT parameter.iteration_num, parameter.key, substr(parameter.value, 1, `+importanceCharacters+`)
-		FROM json_each(?) AS n CROSS JOIN parameter ON parameter.iteration_num = n.value`,
+	err = EachText(tx, `SELECT parameter.iteration_num, parameter.key, substr(parameter.value, 1, `+importanceCharacters+`)
+		FROM json_each(?) AS n CROSS JOIN parameter ON parameter.iteration_num = n.value LIMIT ?`,
 		func(num int64, key, value string) {
 			place, ok := places[key]
 			if !ok {
@@ -274,14 +270,14 @@ func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer, rows int)
 				k.texts[value] = &value // equal values share one string
 			}
 			cells = append(cells, cell{place, at[num], k.texts[value]})
-		}, list)
-	if err != nil {
-		return nil, err
+		}, list, importanceRows+1)
+	if err != nil || len(cells) > importanceRows {
+		return nil, false, err
 	}
 	chosen := slices.DeleteFunc(slices.Clone(keys), func(k *found) bool { return len(k.texts) < 2 && k.count == len(nums) })
 	slices.SortFunc(chosen, func(a, b *found) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name)) })
 	chosen = chosen[:min(len(chosen), importance.MaxColumns)]
-	columns := make([]importance.Column, len(chosen))
+	columns = make([]importance.Column, len(chosen))
 	values := make([][]*string, len(keys))
 	for i, k := range chosen {
 		columns[i] = importance.Column{Name: k.name, Values: make([]*string, len(nums))}
@@ -292,5 +288,5 @@ func columnsInOnePass(tx *domain.Tx, nums []int64, list driver.Valuer, rows int)
 			v[c.run] = c.value
 		}
 	}
-	return columns, nil
+	return columns, true, nil
 }

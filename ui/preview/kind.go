@@ -62,11 +62,16 @@ const (
 // extension are PyTorch files.
 const pageTable = "application/vnd.snesdev-page-table"
 
-// MediaType returns the media type of an artifact without parameters.
+// MediaType returns the media type of an artifact without parameters. MLflow's clients send JSON,
+// CSV and Markdown files as text/plain, so the extension tells these types.
 func MediaType(r files.Artifact) string {
 	media, _, err := mime.ParseMediaType(r.ContentType)
+	byEnd := typeByEnd[strings.ToLower(path.Ext(r.Name))]
 	if err != nil || media == files.DefaultContentType || media == pageTable {
-		media = typeByEnd[strings.ToLower(path.Ext(r.Name))]
+		return byEnd
+	}
+	if k := shown[byEnd]; media == "text/plain" && (k == JSON || k == Table || k == Markdown) {
+		return byEnd
 	}
 	return media
 }

@@ -166,6 +166,16 @@ def test_artifacts(server, experiment, tmp_path):
     assert server.get(f"/resource/experiment/{experiment}?name=note")["total"] == 1
 
 
+def test_table(server, experiment):
+    with mlflow.start_run() as run:
+        mlflow.log_table({"question": ["red?", "blue?"], "score": [0.5, 1.0], "ok": [True, False]}, "answers/table.json")
+        mlflow.log_table({"question": ["größe?"], "score": [math.nan], "ok": [True]}, "answers/table.json")
+    table = server.get(f"/iteration/{uuid(run.info.run_id)}/table?key=answers/table.json")
+    assert table["columns"] == ["question", "score", "ok"]
+    assert table["data"] == [["red?", 0.5, True], ["blue?", 1.0, False], ["größe?", None, True]]
+    assert mlflow.load_table("answers/table.json", run_ids=[run.info.run_id])["question"].tolist() == ["red?", "blue?", "größe?"]
+
+
 def test_large_artifact(experiment, tmp_path):
     large = tmp_path / "large.bin"
     block = random.randbytes(1 << 20)
