@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "tracker")
-	c := exec.Command("go", "build", "-race=false", "-o", path, "tracker") // like a released binary
-	c.Dir, c.Env = sourceDir, append(os.Environ(), "CGO_ENABLED=0")
+	c := exec.Command("go", "build", "-trimpath", "-o", path, "tracker") // like a released binary
+	c.Dir, c.Env = sourceDir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := c.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
