@@ -284,6 +284,7 @@ def test_a_second_interrupt_leaves_a_file_in_the_spool(server: Server, line: Lin
     one = script("""
         import time, tracker
         run = tracker.init(capture=False)
+        run.flush()  # sends the beginning
         run.log_artifact("model.bin")
         print(run.id, flush=True)
         run.finish()
