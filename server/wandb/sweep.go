@@ -164,12 +164,20 @@ func (c *call) sweepObject(entity, project string, s wandb.Sweep) object {
 	if entity == "" {
 		entity = c.user.Username
 	}
+	selected := func(of wandb.SweepRuns) func(args) (any, error) {
+		return func(args) (any, error) {
+			nodes, err := c.runsOfSweep(entity, project, s, of)
+			if err != nil {
+				return nil, err
+			}
+			return connection(nodes), nil
+		}
+	}
 	o := object{
 		"__typename": "Sweep", "id": s.ID, "name": s.ID, "displayName": orNull(s.Name), "method": string(s.Config.Method), "state": string(s.State),
 		"description": orNull(s.Config.Description), "config": s.Text, "createdAt": isoTime(s.CreatedDate), "updatedAt": isoTime(s.UpdatedDate),
 		"heartbeatAt": isoTime(s.UpdatedDate), "runCount": s.Given, "runCountExpected": s.Config.Size(), "earlyStopJobRunning": false,
-		"priorRuns": connection(nil),
-		"project":   object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
+		"project": object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
 		"agents": func(args) (any, error) {
 			all, err := c.db.Wandb.Agents(c.ctx, c.actor, s.ID)
 			nodes := make([]object, len(all))
@@ -194,13 +202,8 @@ func (c *call) sweepObject(entity, project string, s wandb.Sweep) object {
 			}
 			return best.Value, nil
 		},
-		"runs": func(a args) (any, error) {
-			nodes, err := c.runsOfSweep(entity, project, s, "")
-			if err != nil {
-				return nil, err
-			}
-			return connection(nodes), nil
-		},
+		"runs":      selected(wandb.SweepRuns{}),
+		"priorRuns": selected(wandb.SweepRuns{Prior: true}),
 	}
 	if !s.Config.Bounded() {
 		o["runCountExpected"] = nil
@@ -218,16 +221,15 @@ func (c *call) agentObject(entity, project string, s wandb.Sweep, a wandb.Agent)
 		"__typename": "Agent", "id": a.ID, "name": a.ID, "host": a.Host, "state": state, "totalRuns": a.Runs,
 		"createdAt": isoTime(a.CreatedDate), "heartbeatAt": isoTime(a.LastSeen),
 		"runs": func(args) (any, error) {
-			nodes, err := c.runsOfSweep(entity, project, s, a.ID)
+			nodes, err := c.runsOfSweep(entity, project, s, wandb.SweepRuns{Agent: a.ID})
 			return connection(nodes), err
 		},
 	}
 }
 
-// runsOfSweep returns the runs of a sweep, oldest first. If agent is not "", it returns only
-// the runs of this agent. It returns at most one page of runs.
-func (c *call) runsOfSweep(entity, project string, s wandb.Sweep, agent string) (nodes []object, err error) {
-	projectID, nums, err := c.db.Wandb.SweepRunNums(c.ctx, c.actor, s.ID, agent)
+// runsOfSweep returns the selected runs of a sweep, oldest first, at most one page.
+func (c *call) runsOfSweep(entity, project string, s wandb.Sweep, of wandb.SweepRuns) (nodes []object, err error) {
+	projectID, nums, err := c.db.Wandb.SweepRunNums(c.ctx, c.actor, s.ID, of)
 	if err != nil {
 		return nil, err
 	}

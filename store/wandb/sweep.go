@@ -93,10 +93,15 @@ func (db *DB) Sweep(ctx context.Context, actor domain.Actor, id string) (Sweep, 
 	return view(ctx, db, actor, func(v *View) (Sweep, error) { return v.Sweep(id) })
 }
 
-// SweepRunNums returns the project of a sweep and the row numbers of its runs, oldest first. It
-// returns at most MaxRuns runs. If agent is not "", it returns only runs that the agent
-// executed. The actor needs the right to read.
-func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id, agent string) (projectID string, nums []int64, err error) {
+// SweepRuns selects runs of a sweep. The zero value selects all.
+type SweepRuns struct {
+	Agent string // selects the runs that this agent executed, if it is not ""
+	Prior bool   // selects the runs that existed before the sweep
+}
+
+// SweepRunNums returns the project of a sweep and the row numbers of the selected runs, oldest
+// first. It returns at most MaxRuns runs. The actor needs the right to read.
+func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id string, of SweepRuns) (projectID string, nums []int64, err error) {
 	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
 		s, err := allowSweep(tx, actor, id, domain.RightRead)
 		if err != nil {
@@ -110,7 +115,8 @@ func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id, agent st
 			WHERE experiment.project_id = ?1 AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
 				AND wandb_run.about ->> 'sweep' = ?2
 				AND (?3 = '' OR wandb_run.name IN (SELECT name FROM wandb_trial WHERE sweep_num = ?4 AND agent = ?3))
-			ORDER BY iteration.created_date, iteration.num LIMIT ?5`, s.projectID, s.ID, agent, s.Num, MaxRuns)
+				AND (NOT ?6 OR iteration.created_date < ?7)
+			ORDER BY iteration.created_date, iteration.num LIMIT ?5`, s.projectID, s.ID, of.Agent, s.Num, MaxRuns, of.Prior, s.CreatedDate)
 	})
 	return projectID, nums, err
 }

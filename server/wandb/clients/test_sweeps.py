@@ -1,8 +1,10 @@
 """Tests of sweeps: the server chooses the settings, and agents execute the runs."""
 
+import json
 import re
 import textwrap
 import threading
+import urllib.request
 
 import pytest
 
@@ -251,3 +253,26 @@ def test_agents(server, script):
             assert found.agent(agents[1]._attrs["name"])._attrs["id"] == agents[1]._attrs["id"]
     """))
     assert len(server.runs("sweep-agents")) == 3
+
+
+def test_prior_runs(server, script):
+    """A sweep can begin with runs that exist. They do not change the number of runs that are expected."""
+    said = script(server.uri, textwrap.dedent("""
+        with wandb.init(project="sweep-prior") as run:
+            run.log({"loss": 1})
+        config = {"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}
+        sweep = wandb.sweep(config, project="sweep-prior", prior_runs=[run.id])
+        found = wandb.Api().sweep(f"sweep-prior/{sweep}")
+        assert found.expected_run_count == 3, found.expected_run_count
+        assert [r.id for r in found.runs] == [run.id]
+        print("SWEEP", sweep, run.id)
+    """))
+    sweep, run = said.split("SWEEP ")[1].split()[:2]
+    query = """query Prior($sweep: String!) {
+        project(name: "sweep-prior") { sweep(sweepName: $sweep) { priorRuns { edges { node { name } } } } }
+    }"""
+    body = json.dumps({"query": query, "variables": {"sweep": sweep}}).encode()
+    request = urllib.request.Request(server.uri + "/graphql", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        found = json.load(answer)["data"]["project"]["sweep"]
+    assert found == {"priorRuns": {"edges": [{"node": {"name": run}}]}}
