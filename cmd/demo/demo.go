@@ -6,6 +6,9 @@ package demo
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -219,6 +222,9 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	if err := w.print(ctx, created.ID, r); err != nil {
 		return err
 	}
+	if err := w.summarize(ctx, created.ID, r); err != nil {
+		return err
+	}
 	w.runs++
 	w.points += len(points)
 	w.created[r.name] = createdRun{id: created.ID, end: end}
@@ -226,6 +232,28 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 		return nil
 	}
 	return w.db.Runs.UpdateIteration(ctx, w.actor, created.ID, runs.IterationPatch{Status: &r.status, ErrorMessage: &r.message})
+}
+
+// checkpointEvery is the number of steps between two checkpoints of a training.
+const checkpointEvery = 50
+
+// summarize writes the name of the checkpoint with the smallest held-out loss into the summary.
+func (w *writer) summarize(ctx context.Context, id string, r run) error {
+	i := slices.IndexFunc(r.curves, func(c curve) bool { return c.key == "val/loss" })
+	if i < 0 || r.steps < checkpointEvery {
+		return nil
+	}
+	best, least := 0, math.Inf(1)
+	for step := checkpointEvery; step <= r.steps; step += checkpointEvery {
+		if loss := r.curves[i].at(float64(step - 1)); loss < least {
+			best, least = step, loss
+		}
+	}
+	if best == 0 {
+		return nil
+	}
+	text, _ := scalar.SummaryTextOf(fmt.Sprintf(`"ckpt-%d"`, best))
+	return w.db.Runs.LogIteration(ctx, w.actor, id, runs.IterationLog{Properties: []domain.Property{runs.TextProperty("best_checkpoint", text)}})
 }
 
 // start returns the time at which the run r starts.
