@@ -24,7 +24,10 @@ const (
 	maxText    = 200      // maximum number of bytes of a name or value in the list of omitted parts
 	maxDepth   = 20       // maximum nesting of filters and lists
 	maxLayout  = 56 << 10 // bytes of the panels of a view, below projects.MaxLayout
-	maxFound   = 1000     // maximum number of records that are looked up by their names
+	maxDrawn   = 200      // maximum number of runs in a chart
+	// drawnAtFirst is the number of runs in a chart if a view does not set it, here and in W&B.
+	drawnAtFirst = 10
+	maxFound     = 1000 // maximum number of records that are looked up by their names
 )
 
 // Find returns ids that a definition refers to by names. Each function returns "" for an unknown name.
@@ -221,8 +224,12 @@ func (r *reader) settings(s node, query url.Values) {
 	case first || second:
 		r.omit("the range of the X axis")
 	}
-	if _, ok := s.number("maxRuns"); ok {
-		r.omit("the number of runs in a chart")
+	switch n, ok := s.number("maxRuns"); {
+	case !ok || n == drawnAtFirst:
+	case n >= 1 && n <= maxDrawn:
+		query.Set("top", strconv.Itoa(int(n)))
+	default:
+		r.omit("charts with %g runs", n)
 	}
 	if s.truth("suppressLegends") {
 		r.omit("charts without legends")

@@ -110,7 +110,7 @@ func TestView(t *testing.T) {
 			"runFeed":{"columnOrder":["run:displayName","config:net.value.depth","summary:loss","config:hidden.value"],
 				"columnPinned":{"run:displayName":true,"config:net.value.depth":true,"summary:loss":true}},
 			"baselineRunId":"UnVuOnYxOnIxOnA6ZQ=="}],
-		"settings":{"xAxis":"epoch","smoothingType":"exponential","smoothingWeight":0.6,"ignoreOutliers":true,"xAxisMin":1,"xAxisMax":9},
+		"settings":{"xAxis":"epoch","smoothingType":"exponential","smoothingWeight":0.6,"ignoreOutliers":true,"xAxisMin":1,"xAxisMax":9,"maxRuns":25},
 		"panelBankConfig":{"sections":[{"name":" ","panels":[
 			{"viewType":"Run History Line Plot","config":{"metrics":["a","b","c","d","e","f","g","h","i","config.lr.value"]}},
 			{"viewType":"Bar Chart","config":{"chartTitle":"T","metrics":["acc"]}},
@@ -123,7 +123,7 @@ func TestView(t *testing.T) {
 	}
 	query, _ := url.ParseQuery(v.Query)
 	want := url.Values{"sort": {"metric.loss, -created"}, "group": {"param.lr, param.job_type"}, "columns": {"param.net/depth, metric.loss"},
-		"base": {"id-r1"}, "x": {"metric:epoch"}, "smooth": {"0.6"}, "trim": {"1"}, "zoom": {"1~9"}}
+		"base": {"id-r1"}, "x": {"metric:epoch"}, "smooth": {"0.6"}, "trim": {"1"}, "zoom": {"1~9"}, "top": {"25"}}
 	if !reflect.DeepEqual(query, want) {
 		t.Errorf("query %v, want %v", query, want)
 	}
