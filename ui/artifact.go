@@ -35,8 +35,9 @@ type artifactRow struct {
 	Bytes       string // exact size, with thousands separators
 	Hash        string
 	Created     moment
-	Run         *link  // nil if the artifact belongs to no run
-	Thumbnail   string // path of the thumbnail image, "" for none
+	By          *string // user name of the creator; nil if unknown
+	Run         *link   // nil if the artifact belongs to no run
+	Thumbnail   string  // path of the thumbnail image, "" for none
 }
 
 // maxThumbnail is the maximum size in bytes of an image that is shown as a thumbnail.
@@ -50,7 +51,7 @@ func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
 func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*link) (artifactRow, error) {
 	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: preview.TypeOf(r), Hash: r.ContentHash,
-		Size: plain.Size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
+		Size: plain.Size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate), By: r.CreatedBy}
 	if preview.KindOf(r) == preview.Image && r.SizeBytes <= maxThumbnail {
 		row.Thumbnail = "/artifact/" + r.ID + "/data"
 	}

@@ -1260,7 +1260,7 @@ func artifactBody(f frame, v artifactView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ago(v.Created).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = made(v.Created, v.By).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

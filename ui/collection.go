@@ -113,6 +113,7 @@ type collectionView struct {
 	Size          string
 	Total         int // number of files
 	Created       moment
+	By            *string // user name of the creator; nil if unknown
 	Run           link
 	Users         []link // first runs that use the version
 	MoreUsers     int
@@ -172,7 +173,7 @@ func (s *site) showCollection(w http.ResponseWriter, r *http.Request, user domai
 			return nil, err
 		}
 		v := collectionView{ID: a.ID, Name: a.Folder(), Type: a.Type, Aliases: a.Aliases, Tags: a.Tags, Description: a.Description,
-			Metadata: indented(a.Metadata), Size: plain.Size(a.Size), Created: s.moment(a.CreatedDate),
+			Metadata: indented(a.Metadata), Size: plain.Size(a.Size), Created: s.moment(a.CreatedDate), By: a.CreatedBy,
 			Run: link{Name: a.Iteration, Path: "/iteration/" + a.IterationID}, Form: form, Commands: s.downloads(user, p.Name, a)}
 		if form.Wrong == nil {
 			own := slices.DeleteFunc(slices.Clone(a.Aliases), func(alias string) bool { return alias == collections.Latest })

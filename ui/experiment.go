@@ -240,6 +240,8 @@ type projectView struct {
 	ID          string
 	Name        string
 	Description string
+	Created     moment
+	By          *string // user name of the creator; nil if unknown
 	Query       string
 	Found       string
 	Rows        []experimentRow
@@ -254,6 +256,7 @@ type experimentRow struct {
 	Status      string
 	Iterations  string
 	Created     moment
+	By          *string // user name of the creator; nil if unknown
 }
 
 // project shows the experiments of a project.
@@ -274,7 +277,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user domain.U
 			return nil, err
 		}
 		keep := keptQuery(q.Name, q.Page)
-		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
+		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Created: s.moment(p.CreatedDate), By: p.CreatedBy, Query: q.Name,
 			Found: plain.Counted(list.Total, "experiment", "experiments"), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
 		for _, e := range list.Data {
 			v.Rows = append(v.Rows, experimentRow{
@@ -284,6 +287,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user domain.U
 				Status:      experimentWords[e.Status],
 				Iterations:  humanize.Comma(int64(e.IterationCount)),
 				Created:     s.moment(e.CreatedDate),
+				By:          e.CreatedBy,
 			})
 		}
 		if list.Total == 0 && q.Name == "" {

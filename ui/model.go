@@ -52,6 +52,7 @@ type modelRow struct {
 	Versions    string
 	Production  string // number of the production version, "" for none
 	Created     moment
+	By          *string // user name of the creator; nil if unknown
 }
 
 // models lists the models of a project.
@@ -86,7 +87,7 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user domain.Us
 		}
 		for _, m := range list.Data {
 			row := modelRow{Path: "/model/" + m.ID, Name: m.Name, Description: plain.Line(m.Description, 200),
-				Versions: humanize.Comma(int64(states[m.ID].Versions)), Created: s.moment(m.CreatedDate)}
+				Versions: humanize.Comma(int64(states[m.ID].Versions)), Created: s.moment(m.CreatedDate), By: m.CreatedBy}
 			if n := states[m.ID].Production; n != nil {
 				row.Production = strconv.FormatInt(*n, 10)
 			}
@@ -139,7 +140,8 @@ type modelView struct {
 	Name        string
 	Description string
 	Created     moment
-	Total       int // number of versions, including those on other pages
+	By          *string // user name of the creator; nil if unknown
+	Total       int     // number of versions, including those on other pages
 	Rows        []versionRow
 	Pager       pager
 	Production  string // number of the production version, "" for none
@@ -176,6 +178,7 @@ type versionRow struct {
 	Source      link // Path is set if the source is a logged model or an artifact version on this server
 	Aliases     []string
 	Created     moment
+	By          *string // user name of the creator; nil if unknown
 	Form        versionForm
 }
 
@@ -206,7 +209,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user domain.Use
 		if err != nil {
 			return err
 		}
-		v.ID, v.Name, v.Description, v.Created = m.ID, m.Name, m.Description, s.moment(m.CreatedDate)
+		v.ID, v.Name, v.Description, v.Created, v.By = m.ID, m.Name, m.Description, s.moment(m.CreatedDate), m.CreatedBy
 		v.Form.renewRecord(m.Name, m.Description)
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
@@ -263,7 +266,7 @@ func isHidden(err error) bool {
 }
 
 func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, error) {
-	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
+	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), By: v.CreatedBy, Form: versionForm{Description: v.Description}}
 	row.Aliases, row.Source.Name = v.Aliases, v.Source
 	if id, ok := strings.CutPrefix(v.Source, "models:/"); ok {
 		m, err := db.Models.LoggedModel(id)

@@ -261,7 +261,7 @@ func modelsPage(f frame, v modelsView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ago(m.Created).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = made(m.Created, m.By).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -418,7 +418,7 @@ func modelBody(f frame, v modelView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ago(v.Created).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = made(v.Created, v.By).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1020,7 +1020,7 @@ func versionItem(f frame, v modelView, r versionRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ago(r.Created).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = made(r.Created, r.By).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

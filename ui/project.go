@@ -34,6 +34,7 @@ type projectRow struct {
 	Experiments string
 	Iterations  string
 	Created     moment
+	By          *string // user name of the creator; nil if unknown
 }
 
 // projects lists the projects that the user can read.
@@ -68,6 +69,7 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 				Experiments: humanize.Comma(int64(p.ExperimentCount)),
 				Iterations:  humanize.Comma(int64(p.IterationCount)),
 				Created:     s.moment(p.CreatedDate),
+				By:          p.CreatedBy,
 			})
 		}
 		if list.Total == 0 && q.Name == "" {

@@ -329,7 +329,7 @@ func projectTable(f frame, rows []projectRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ago(p.Created).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = made(p.Created, p.By).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -23,6 +23,8 @@ type settingsView struct {
 	What     string // "project" or "experiment"
 	Name     string
 	Path     string // path of the record
+	Created  moment
+	By       *string // user name of the creator; nil if unknown
 	Rights   domain.Permission
 	Form     recordForm
 	Gone     []string // records that are deleted with the project or experiment
@@ -46,6 +48,7 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 			return nil, err
 		}
 		v.What, v.Name, v.Path = "project", p.Name, "/project/"+p.ID
+		v.Created, v.By = s.moment(p.CreatedDate), p.CreatedBy
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
@@ -109,6 +112,7 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 			return nil, err
 		}
 		v.What, v.Name, v.Path, v.Status = "experiment", e.Name, "/experiment/"+e.ID, true
+		v.Created, v.By = s.moment(e.CreatedDate), e.CreatedBy
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}

@@ -145,14 +145,7 @@ func runOf(r *runs.IterationRecord, location string) run {
 	if r.ParentIterationID != nil {
 		parent = compact(*r.ParentIterationID)
 	}
-	if r.CreatedBy != nil {
-		out.Info.UserID = *r.CreatedBy
-	}
-	for _, p := range r.Properties {
-		if p.Key == tagUser {
-			out.Info.UserID = p.Value
-		}
-	}
+	out.Info.UserID, _ = userOf(r)
 	out.Data.Metrics = slices.Grow(out.Data.Metrics, len(r.Latest))
 	for _, l := range r.Latest {
 		out.Data.Metrics = append(out.Data.Metrics, metric{l.Key, l.Value, int64(l.At), int64(l.Step)})

@@ -15,7 +15,7 @@ var runAttributes = map[string]filter.Field{
 	"Run name":     filter.Name,
 	"Run Name":     filter.Name,
 	"status":       filter.Status,
-	"user_id":      filter.Property,
+	"user_id":      filter.User,
 	"artifact_uri": filter.CompactID,
 	"start_time":   filter.Created,
 	"created":      filter.Created,
@@ -37,6 +37,7 @@ var runTags = map[string]filter.Field{
 	tagSource:    filter.Entrypoint,
 	tagCommit:    filter.GitSHA,
 	tagGitRemote: filter.GitRemote,
+	tagUser:      filter.User,
 }
 
 // runFilter parses a filter for runs.
@@ -79,8 +80,6 @@ func runTerm(t term) (filter.Expr, error) {
 		return timeExpr(t, field)
 	case field == filter.Status:
 		return statusTerm(t)
-	case t.key == "user_id":
-		return textExpr(t, ref(filter.Property, tagUser))
 	case t.key == "artifact_uri":
 		return artifactTerm(t)
 	}
@@ -176,9 +175,6 @@ func runSortRef(entity, key string) (filter.Ref, error) {
 		return ref(filter.Property, key), nil
 	case "attribute":
 		if field, ok := runAttributes[key]; ok {
-			if field == filter.Property {
-				return ref(field, tagUser), nil
-			}
 			return ref(field, ""), nil
 		}
 	}

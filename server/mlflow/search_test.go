@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // names returns the names of the runs in a response, separated by spaces.
@@ -218,4 +222,61 @@ func TestExperimentSearch(t *testing.T) {
 	for _, filter := range []string{"params.x = '1'", "size = 1", "creation_time = 'x'"} {
 		b.post("experiments/search", `{"max_results":10,"filter":`+quote(filter)+`}`).fails(400, "INVALID_PARAMETER_VALUE")
 	}
+}
+
+// TestUserOfNativeRun checks that the account that created a run is its user and its tag mlflow.user,
+// also in filters and orders, until a client sets the tag.
+func TestUserOfNativeRun(t *testing.T) {
+	b := startWith(t, true)
+	root := basic(users.DefaultUsername, password)
+	experiment := b.post("experiments/create", `{"name":"sweep"}`, root).text("experiment_id")
+	for _, name := range []string{"ada", "grace"} {
+		u, err := b.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password, IsAdmin: true})
+		b.must(err)
+		_, err = b.db.Runs.CreateIteration(t.Context(), domain.Actor{UserID: u.ID}, experiment, runs.NewIteration{Name: new("of " + name)})
+		b.must(err)
+		b.must(b.db.Users.DeleteUser(t.Context(), domain.System, u.ID))
+	}
+	client := b.post("runs/create", `{"experiment_id":`+quote(experiment)+`,"run_name":"client","user_id":"hopper"}`, root).text("run", "info", "run_id")
+	b.post("runs/create", `{"experiment_id":`+quote(experiment)+`,"run_name":"none"}`, root).wants(200)
+	search := func(filter string) (found string) {
+		var got struct {
+			Runs []struct {
+				Info struct {
+					Name string `json:"run_name"`
+					User string `json:"user_id"`
+				}
+				Data struct{ Tags []struct{ Key, Value string } }
+			}
+		}
+		a := b.post("runs/search", `{"experiment_ids":[`+quote(experiment)+`],"order_by":["tags.mlflow.user"],"filter":`+quote(filter)+`}`, root).wants(200)
+		b.must(json.Unmarshal([]byte(a.body), &got))
+		for _, r := range got.Runs {
+			tag := ""
+			for _, t := range r.Data.Tags {
+				if t.Key == "mlflow.user" {
+					tag += t.Value
+				}
+			}
+			if tag != r.Info.User {
+				t.Errorf("the run %q has the user %q and the tag %q", r.Info.Name, r.Info.User, tag)
+			}
+			found += r.Info.User + ": " + r.Info.Name + "\n"
+		}
+		return found
+	}
+	same := func(filter, want string) {
+		t.Helper()
+		if got := search(filter); got != want {
+			t.Errorf("the filter %q finds\n%swant\n%s", filter, got, want)
+		}
+	}
+	same("", "ada: of ada\ndefault: none\ngrace: of grace\nhopper: client\n")
+	same("tags.`mlflow.user` = 'ada'", "ada: of ada\n")
+	same("tags.mlflow.user != 'ada' AND user_id LIKE 'gr%'", "grace: of grace\n")
+	same("user_id IN ('default', 'hopper')", "default: none\nhopper: client\n")
+	b.post("runs/delete-tag", `{"run_id":`+quote(client)+`,"key":"mlflow.user"}`, root).wants(200)
+	same("tags.mlflow.user = 'default'", "default: client\ndefault: none\n")
+	b.post("runs/set-tag", `{"run_id":`+quote(client)+`,"key":"mlflow.user","value":"ada"}`, root).wants(200)
+	same("user_id = 'ada'", "ada: of ada\nada: client\n")
 }

@@ -9,6 +9,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/filter"
 	"tracker/store/runs"
 )
 
@@ -21,7 +22,7 @@ const (
 	tagSource    = "mlflow.source.name"        // entrypoint in the snapshot
 	tagCommit    = "mlflow.source.git.commit"  // commit in the snapshot
 	tagGitRemote = "mlflow.source.git.repoURL" // git remote in the snapshot
-	tagUser      = "mlflow.user"               // property; also shown as the user_id of a run
+	tagUser      = filter.UserProperty         // property; also shown as the user_id of a run. See userOf.
 	tagContext   = "mlflow.data.context"       // tag of a dataset, which says how a run uses it
 	tagLocation  = "mlflow.artifactLocation"   // artifact location that a client has set for an experiment; not shown as a tag
 	tagHistory   = "mlflow.log-model.history"  // property; lists the models logged by clients before MLflow 3.0
@@ -146,6 +147,21 @@ func setProperty(all []domain.Property, key, value string) []domain.Property {
 	return all
 }
 
+// userOf returns the value of the tag mlflow.user of a run. If no client has set the tag, it is the
+// name of the account that created the run. ok is false if there is none. Searches use the same rule,
+// see filter.User.
+func userOf(r *runs.IterationRecord) (user string, ok bool) {
+	for _, p := range r.Properties {
+		if p.Key == tagUser {
+			return p.Value, true
+		}
+	}
+	if r.CreatedBy != nil {
+		return *r.CreatedBy, true
+	}
+	return "", false
+}
+
 // tagsOf returns the tags of a run, sorted by key.
 func tagsOf(r *runs.IterationRecord, parent string) []pair {
 	tags := make([]pair, 0, len(r.Properties)+6)
@@ -163,9 +179,12 @@ func tagsOf(r *runs.IterationRecord, parent string) []pair {
 		add(tagGitRemote, s.GitRemote)
 	}
 	for _, p := range r.Properties {
-		if p.Key != tagParent || parent == "" {
+		if (p.Key != tagParent || parent == "") && p.Key != tagUser {
 			tags = append(tags, pair(p))
 		}
+	}
+	if user, ok := userOf(r); ok {
+		tags = append(tags, pair{tagUser, user})
 	}
 	slices.SortFunc(tags, func(a, b pair) int { return cmp.Compare(a.Key, b.Key) })
 	return tags

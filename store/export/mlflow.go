@@ -20,6 +20,7 @@ import (
 
 	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/filter"
 	"tracker/store/projects"
 	"tracker/store/runs"
 	"tracker/store/scalar"
@@ -180,7 +181,10 @@ func (m *mlflowStore) run(v *View, run run, folder, experiment string) error {
 	for _, p := range run.Properties {
 		tags[p.Key] = p.Value
 	}
-	user := tags["mlflow.user"]
+	if _, tagged := tags[filter.UserProperty]; !tagged && run.CreatedBy != nil {
+		tags[filter.UserProperty] = *run.CreatedBy
+	}
+	user := tags[filter.UserProperty]
 	if user == "" {
 		user = "unknown" // MLflow's value for an unknown user
 	}

@@ -31,7 +31,11 @@ const (
 	AnyText // matches the name, the notes, a tag or a parameter value
 	Summary // text, boolean or list in the summary of the iteration
 	CreatedBy
+	User // property UserProperty or, without it, CreatedBy
 )
+
+// UserProperty is the property in which MLflow's clients store the name of a run's user.
+const UserProperty = "mlflow.user"
 
 // Type is the type of a field's values.
 type Type int

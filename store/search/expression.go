@@ -39,6 +39,9 @@ func (j *joins) value(r filter.Ref) string {
 		return `iteration.name`
 	case filter.CreatedBy:
 		return `iteration.created_by`
+	case filter.User:
+		return `coalesce((SELECT property.value FROM property WHERE property.iteration_num = iteration.num AND property.key = '` +
+			filter.UserProperty + `'), iteration.created_by)`
 	case filter.Status:
 		return `iteration.status`
 	case filter.Created:
@@ -304,7 +307,7 @@ func (t term) direction() string {
 func (j *joins) order(r filter.Ref, descending bool) []term {
 	value := j.value(r)
 	switch {
-	case r.Field == filter.Param && r.Stat == filter.AsText, r.Field == filter.Property:
+	case r.Field == filter.Param && r.Stat == filter.AsText, r.Field == filter.Property, r.Field == filter.User:
 		return []term{{`substr(` + value + `, 1, ` + sortedCharacters + `)`, descending}}
 	case r.Field.Mixed():
 		return []term{
