@@ -46,6 +46,7 @@ type Config struct {
 	S3SecretKey     string     `env:"SERVICE_S3_SECRET_KEY" flag:"s3-secret-key" kind:"secret" usage:"secret key of the object store"`
 	MaxUpload       byteSize   `env:"SERVICE_MAX_UPLOAD" envDefault:"0" flag:"max-upload" kind:"bytes" usage:"largest artifact, like 500M or 2G; 0 for no limit"`
 	TrashDays       days       `env:"SERVICE_TRASH_DAYS" envDefault:"30" flag:"trash-days" kind:"number" usage:"days after which deleted records are purged from the trash; 0 to purge at once"`
+	AuditDays       auditDays  `env:"SERVICE_AUDIT_DAYS" envDefault:"365" flag:"audit-days" kind:"number" usage:"days after which entries of the audit trail are deleted, at least 30; 0 to keep them"`
 	MLflowProject   string     `env:"SERVICE_MLFLOW_PROJECT" envDefault:"MLflow" flag:"mlflow-project" kind:"text" usage:"project for MLflow clients; created when first used"`
 	BackupDir       string     `env:"SERVICE_BACKUP_DIR" flag:"backup-dir" kind:"folder" usage:"folder for automatic copies of the database; no copies are made without it"`
 	BackupInterval  interval   `env:"SERVICE_BACKUP_INTERVAL" envDefault:"24h" flag:"backup-interval" kind:"time" usage:"time between two copies, like 6h or 7d"`

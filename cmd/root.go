@@ -173,7 +173,7 @@ precedence over the environment, and the environment over the file.
 		a.serveCommand(), a.configCommand(), a.healthCommand(), a.benchCommand(), a.clientCommand(), a.versionCommand(),
 		a.runsCommand(), a.showCommand(), a.logCommand(), a.compareCommand(), a.stopCommand(), a.mcpCommand(),
 		a.userCommand(), a.resetPasswordCommand(), a.tokenCommand(),
-		a.seedCommand(), a.importCommand(), a.exportCommand(), a.pushCommand(), a.pullCommand(), a.followCommand(), a.backupCommand(), a.restoreCommand(), a.checkCommand(), a.artifactsCommand(), a.trashCommand())
+		a.seedCommand(), a.importCommand(), a.exportCommand(), a.pushCommand(), a.pullCommand(), a.followCommand(), a.backupCommand(), a.restoreCommand(), a.checkCommand(), a.artifactsCommand(), a.trashCommand(), a.auditCommand())
 	root.AddCommand(a.clientCommands()...)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

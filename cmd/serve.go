@@ -110,6 +110,7 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 		MaxUpload: int64(cfg.MaxUpload),
 		Reserve:   diskReserve,
 		TrashAge:  cfg.TrashDays.duration(),
+		AuditAge:  cfg.AuditDays.duration(),
 	})
 	if err != nil {
 		return err

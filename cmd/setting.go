@@ -250,6 +250,23 @@ func (d *days) UnmarshalText(text []byte) error {
 
 func (d days) duration() time.Duration { return time.Duration(d) * 24 * time.Hour }
 
+// auditDays is a number of days for which entries of the audit trail are kept; 0 means forever.
+type auditDays int
+
+// minAuditDays is the minimum of auditDays. The database does not delete younger entries.
+const minAuditDays = 30
+
+func (d *auditDays) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n != 0 && n < minAuditDays || n > maxDays {
+		return fmt.Errorf("must be a number of days from %d to %d, or 0", minAuditDays, maxDays)
+	}
+	*d = auditDays(n)
+	return nil
+}
+
+func (d auditDays) duration() time.Duration { return days(d).duration() }
+
 // logLevel is the name of a slog.Level.
 type logLevel string
 

@@ -64,6 +64,8 @@ require. A key needs no secret, does not expire, and can be revoked on the accou
 				if err != nil {
 					return err
 				}
+				db.Audit.Note(cmd.Context(), domain.System, domain.Event{Action: domain.ActionCreate, Kind: domain.AuditToken,
+					Name: "token of " + u.Username, Detail: "valid for " + time.Duration(lifetime).String()})
 				_, err = fmt.Fprintln(a.stdout, grant.AccessToken)
 				return err
 			})

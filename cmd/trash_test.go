@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,31 @@ func TestTrashCommands(t *testing.T) {
 	}
 	wants(runBinary(t, dir, env, "", "check").must(t), "")
 	p.wantData(ids["a"], "bytes of a")
+}
+
+// The command audit lists what the requests and the commands have done, while the server runs.
+func TestAuditCommand(t *testing.T) {
+	t.Parallel()
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	p, dir, ids := served(t, env, map[string]string{"a": "bytes of a"})
+	dial(t, p).must(t, http.StatusNoContent, "DELETE", "/resource/"+ids["a"], "")
+	run := func(args ...string) result { return runBinary(t, dir, env, "", args...) }
+	run("trash", "empty").must(t)
+	for _, args := range [][]string{{"audit", "--since", "7d"}, {"audit", "--record", ids["a"]}} {
+		out := run(args...).must(t)
+		for _, part := range []string{"delete resource a", "purge resource a", "127.0.0.1", "command line"} {
+			if !strings.Contains(strings.Join(strings.Fields(out), " "), part) {
+				t.Errorf("%q is not in\n%s", part, out)
+			}
+		}
+	}
+	var entries []map[string]any
+	if err := json.Unmarshal([]byte(run("audit", "--since", "7d", "--json", "--action", "purge").must(t)), &entries); err != nil || len(entries) != 1 || entries[0]["record_id"] != ids["a"] {
+		t.Errorf("the entries are %v: %v", entries, err)
+	}
+	run("audit", "--limit", "0").refused(t, 2, "--limit")
+	run("audit", "--since", "-1h").refused(t, 2, "--since")
+	run("audit", "--action", "look").refused(t, 1, "action must be one of")
 }
 
 // If the trash is turned off, deleted records are purged at once, and so are records that are

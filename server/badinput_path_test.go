@@ -331,7 +331,7 @@ func TestBadPages(t *testing.T) {
 	for _, p := range s.places() {
 		path := p.path()
 		// The limit of a lineage is a number of records, not the length of a page.
-		if p.method != "GET" || strings.HasPrefix(path, "/lineage/") || s.get(path+"?limit=1", loose).status != 200 {
+		if p.method != "GET" || strings.HasPrefix(path, "/lineage/") || path == "/audit" || s.get(path+"?limit=1", loose).status != 200 {
 			continue
 		}
 		seen++

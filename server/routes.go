@@ -216,6 +216,7 @@ func (s *Server) routes() []route {
 		user("DELETE", "/trash", s.emptyTrash, "until"),
 		user("POST", "/trash/{id}/restore", s.restore),
 		user("DELETE", "/trash/{id}", act(s.db.Trash.Purge)),
+		user("GET", "/audit", s.audit, "limit", "cursor", "actor", "action", "kind", "record", "since", "until"),
 		user("GET", "/property/{kind}/{id}", list(s.properties), paged...),
 		user("PATCH", "/property/{kind}/{id}", body(s.setProperties)),
 		user("DELETE", "/property/{kind}/{id}/{key}", s.deleteProperty),

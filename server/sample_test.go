@@ -166,6 +166,7 @@ var samples = []sample{
 	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/experiment/$experiment/old", needs: "delete", status: 204},
 	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/iteration/$iteration/old", needs: "delete", status: 204},
 
+	{method: "GET", route: "/audit", needs: "admin", status: 200},
 	{method: "GET", route: "/trash", needs: "token", status: 200},
 	{method: "POST", route: "/trash/{id}/restore", path: "/trash/$trashed/restore", needs: "delete", status: 204},
 	{method: "DELETE", route: "/trash/{id}", path: "/trash/$trashed", needs: "delete", status: 204},

@@ -25,7 +25,7 @@ var unannounced = map[string]string{
 	"report": "not a record of a run", "wandb_sweep": "not a record of a run",
 	"wandb_trial": "its run changes with it", "artifact_file": "no page of a run shows it",
 	"artifact_collection": "not a record of a run",
-	"user":                "an account", "user_permission": "an account", "api_key": "an account",
+	"audit":               "no page shows it live", "user": "an account", "user_permission": "an account", "api_key": "an account",
 	"source": "the progress of an import", "upload": "the progress of an upload",
 	"blob": "bytes of artifacts", "blob_inline": "bytes of artifacts", "blob_piece": "bytes of artifacts", "blob_pin": "bytes of artifacts",
 	"checksum_due": "internal", "counter": "internal", "idempotency": "internal", "owner": "internal", "sqlite_sequence": "internal",

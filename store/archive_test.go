@@ -150,7 +150,7 @@ var archivedTables = []string{"project", "experiment", "iteration", "tag", "prop
 	"artifact_version", "artifact_alias", "artifact_use", "artifact_file", "artifact_tag", "artifact_collection", "wandb_sweep", "wandb_trial", "report"}
 
 // otherTables are computed from archivedTables, or belong to a server.
-var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob_pin", "checksum_due", "counter", "idempotency", "metric", "metric_moved",
+var otherTables = []string{"api_key", "audit", "blob", "blob_inline", "blob_piece", "blob_pin", "checksum_due", "counter", "idempotency", "metric", "metric_moved",
 	"owner", "recent", "rollup", "search_key", "search_value", "source", "sqlite_sequence", "upload", "user", "user_permission"}
 
 // TestArchivedTables fails if there is a new table. Its author must decide in record.Kinds

@@ -21,6 +21,7 @@ import (
 	"tracker/blob"
 	"tracker/store/archive"
 	"tracker/store/artifact"
+	"tracker/store/audit"
 	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
@@ -49,6 +50,7 @@ type DB struct {
 	Trash    *trash.DB
 	Imports  *imports.DB
 	Archive  *archive.DB
+	Audit    *audit.DB
 
 	base *domain.DB
 }
@@ -72,11 +74,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Collections: collections.New(base),
 		Users:       users.New(base),
 		Projects:    projects.New(base),
+		Audit:       audit.New(base),
 		base:        base,
 	}
 	db.Trash = trash.New(base, db.Files)
 	db.Imports = imports.New(base, db.Runs, db.Files, db.Models)
-	db.Archive = archive.New(base, db.Files, openBase, schema)
+	db.Archive = archive.New(base, db.Files, db.Audit, openBase, schema)
 	participants := base.Participants()
 	if o.Exclusive {
 		participants = append(participants, &writeCount{db: db}, &base.Orders)
@@ -130,6 +133,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Exclusive {
 		base.Kernel.Go(db.Trash.PurgeExpired)
 		base.Kernel.Go(db.Collections.ExpireVersions)
+		base.Kernel.Go(db.Audit.Maintain)
 	}
 	return db, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"tracker/store/audit"
 	"tracker/store/collections"
 	"tracker/store/domain"
 	"tracker/store/files"
@@ -31,6 +32,7 @@ type View struct {
 	Users    *users.View
 	Projects *projects.View
 	Trash    *trash.View
+	Audit    *audit.View
 
 	tx     *domain.Tx
 	cursor string
@@ -48,7 +50,7 @@ func (db *DB) View(ctx context.Context, actor domain.Actor, fn func(*View) error
 		return fn(&View{
 			Runs: runs.In(tx), Files: files.In(tx), Models: registry.In(tx), Wandb: wandb.In(tx),
 			Collections: collections.In(tx),
-			Users:       users.In(tx), Projects: projects.In(tx), Trash: trash.In(tx),
+			Users:       users.In(tx), Projects: projects.In(tx), Trash: trash.In(tx), Audit: audit.In(tx),
 			tx: tx, cursor: cursor,
 		})
 	})

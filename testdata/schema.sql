@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 34;
+PRAGMA user_version = 35;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -79,6 +79,36 @@ CREATE TABLE "artifact_version" (
 CREATE INDEX artifact_version_by_iteration ON artifact_version (iteration_num);
 
 CREATE INDEX artifact_version_by_ttl ON artifact_version (num) WHERE ttl IS NOT NULL;
+
+CREATE TABLE audit (
+    num       INTEGER PRIMARY KEY,
+    at        INTEGER NOT NULL,
+    source    TEXT    NOT NULL,
+    actor     TEXT    NOT NULL,
+    key       TEXT    NOT NULL,
+    address   TEXT    NOT NULL,
+    action    TEXT    NOT NULL,
+    kind      TEXT    NOT NULL,
+    record_id TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    detail    TEXT    NOT NULL,
+    count     INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX audit_by_record ON audit (record_id, num) WHERE record_id <> '';
+
+CREATE INDEX audit_by_time ON audit (at);
+
+CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit
+WHEN OLD.at > (SELECT at FROM audit ORDER BY num DESC LIMIT 1) - 30 * 86400000
+BEGIN
+    SELECT raise(ABORT, 'entries of the audit trail can not be deleted before 30 days have passed');
+END;
+
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+BEGIN
+    SELECT raise(ABORT, 'entries of the audit trail can not be changed');
+END;
 
 CREATE TABLE blob (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,

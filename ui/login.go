@@ -131,6 +131,9 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	if user, err := s.Auth.CookieUser(r); err == nil {
 		web.InfoOf(r).User = user.Username
+		if s.Auth.Enabled() {
+			s.DB.Audit.SignedOut(r.Context(), user)
+		}
 	}
 	auth.ClearCookie(w, r, s.BasePath)
 	s.redirect(w, r, "/login")

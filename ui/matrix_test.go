@@ -126,6 +126,7 @@ var cells = []cell{
 	{method: "GET", route: "/user/{id}", path: "/user/$carol", needs: "admin"},
 	{method: "POST", route: "/user/{id}", path: "/user/$carol", needs: "admin", body: "do=save&first_name=C"},
 	{method: "GET", route: "/server", needs: "admin"},
+	{method: "GET", route: "/audit", needs: "admin"},
 
 	{method: "GET", route: "/data/find", path: "/data/find?q=x", needs: "user"},
 	{method: "GET", route: "/data/experiment/{id}/iterations", path: "/data/experiment/$experiment/iterations", needs: "read"},

@@ -164,6 +164,7 @@ func (s *site) routes() []route {
 		{"GET", "/user/{id}", s.page(s.user)},
 		{"POST", "/user/{id}", s.posted(s.saveUser)},
 		{"GET", "/server", s.page(s.server)},
+		{"GET", "/audit", s.page(s.auditTrail)},
 
 		{"GET", "/data/find", s.data(s.findData)},
 		{"GET", "/data/experiment/{id}/iterations", s.viewed(s.iterationsData)},

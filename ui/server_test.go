@@ -1,13 +1,17 @@
 package ui_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"tracker/store/backup"
+	"tracker/store/domain"
+	"tracker/store/users"
 	"tracker/ui"
 )
 
@@ -42,4 +46,40 @@ func TestServerPageInABrowser(t *testing.T) {
 		b := s.openBrowser(t)
 		b.check(shown{name: name, path: "/server"})
 	}
+}
+
+// TestAuditPage checks the filters, links and pages of the audit trail.
+func TestAuditPage(t *testing.T) {
+	s := start(t, setup{auth: true})
+	alice := with(s.signIn("alice"))
+	project := s.project("alice", "<b>iris", "", 0, 0)
+	if err := s.db.Projects.DeleteProject(t.Context(), s.actor("alice"), project); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Trash.Restore(t.Context(), s.actor("alice"), project); err != nil {
+		t.Fatal(err)
+	}
+	s.post("/login", credentials("alice", "wrong password", "/")).wants(t, 401)
+	s.post("/logout", nil, alice).redirects(t, "/login")
+	s.get("/server", alice).wants(t, 200, `href="/audit"`)
+	all := s.get("/audit", alice)
+	all.wants(t, 200, "&lt;b&gt;iris", `href="/project/`+project+`"`, "restored", "failed to sign in", "signed out", "not signed in")
+	all.lacks(t, "<b>iris", "wrong password")
+	restored := s.get("/audit?action=restore&actor=alice&kind=project&record="+project+"&since=2026-11-01&until=2026-11-21", alice)
+	restored.wants(t, 200, "restored", `value="alice"`, `value="restore" selected`)
+	restored.lacks(t, "deleted</td>", "<td>signed")
+	s.get("/audit?until=2026-11-20", alice).wants(t, 200, `data-testid="nothing"`)
+	s.get("/audit?since=yesterday", alice).wants(t, 200, `data-testid="wrong-audit"`)
+	for range 60 {
+		if _, err := s.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: rand.Text(), Password: password}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := s.get("/audit?kind=user&actor=", alice)
+	next := regexp.MustCompile(`href="(/audit\?cursor=[0-9]+&amp;kind=user)"`).FindStringSubmatch(first.body)
+	if next == nil {
+		t.Fatalf("there is no link to older entries in %s", first.body)
+	}
+	s.get(strings.ReplaceAll(next[1], "&amp;", "&"), alice).wants(t, 200, ">Newest</a>", "<bdi>bob</bdi>")
+	s.get("/audit", with(s.signIn("bob"))).wants(t, 403)
 }

@@ -160,7 +160,7 @@ func (v accountView) patch(fields url.Values) users.UserPatch {
 // attacker might have access to an open browser.
 func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
 	ctx := r.Context()
-	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), web.ClientAddress(r))
+	err = s.Auth.Check(ctx, user.Username, fields.Get("current"), web.ClientAddress(r))
 	if err != nil && web.AsError(err).Code == domain.CodeInvalidCredentials {
 		err = domain.Invalid("current", "The current password is wrong.")
 	}

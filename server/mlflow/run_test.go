@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store/audit"
 	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // All values that a client logs can be read through MLflow's protocol and through the native API.
@@ -363,5 +365,24 @@ func TestDeleteAndRestore(t *testing.T) {
 	b.post("experiments/restore", `{"experiment_id":"`+e+`"}`).fails(404, "RESOURCE_DOES_NOT_EXIST")
 	if got := search("ACTIVE_ONLY"); got != "gone kept" {
 		t.Errorf("the restored runs are %s", got)
+	}
+}
+
+// TestAuditTrail checks that a deletion by MLflow's clients and its undoing have entries in the audit trail.
+func TestAuditTrail(t *testing.T) {
+	b := startWith(t, true)
+	root := basic(users.DefaultUsername, password)
+	experiment := b.post("experiments/create", `{"name":"e"}`, root).text("experiment_id")
+	id := b.post("runs/create", `{"experiment_id":`+quote(experiment)+`,"run_name":"r"}`, root).text("run", "info", "run_id")
+	b.post("runs/delete", `{"run_id":"`+id+`"}`, root).wants(200)
+	b.post("runs/restore", `{"run_id":"`+id+`"}`, root).wants(200)
+	page, err := b.db.Audit.Entries(t.Context(), domain.System, audit.Query{Limit: 10, Kind: "iteration"})
+	b.must(err)
+	got := ""
+	for _, e := range page.Data {
+		got += string(e.Action) + " " + e.Name + " by " + e.Actor + " from " + e.Address + "\n"
+	}
+	if want := "restore r by default from 127.0.0.1\ndelete r by default from 127.0.0.1\n"; got != want {
+		t.Errorf("the entries are\n%swant\n%s", got, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tracker/server/wandb"
+	"tracker/store/audit"
 	"tracker/store/domain"
 	"tracker/store/projects"
 	"tracker/store/runs"
@@ -297,4 +298,24 @@ func quote(s string) string {
 		panic(err)
 	}
 	return string(q)
+}
+
+// TestAuditTrail checks that a deletion by W&B's clients has an entry in the audit trail, with the account
+// and the API key.
+func TestAuditTrail(t *testing.T) {
+	b := start(t, true)
+	u, err := b.db.Users.UserByName(t.Context(), domain.System, users.DefaultUsername)
+	b.must(err)
+	secret, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, u.ID, "laptop")
+	b.must(err)
+	b.run("p", "r", key(secret))
+	id := b.id("p", "r")
+	b.query(`query { model(name: "p") { bucket(name: "r") { id } } }`, nil, key(secret)).wants(200)
+	b.query(`mutation { deleteRun(input: {id: "`+id+`"}) { success } }`, nil, key(secret)).wants(200)
+	page, err := b.db.Audit.Entries(t.Context(), domain.System, audit.Query{Limit: 10, Record: id})
+	b.must(err)
+	if len(page.Data) != 1 || page.Data[0].Action != domain.ActionDelete || page.Data[0].Actor != "default" || page.Data[0].Key != "laptop" ||
+		page.Data[0].Address != "127.0.0.1" {
+		t.Errorf("the entries are %+v", page.Data)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"tracker/store/domain"
 )
 
 // ClientAddress returns the IP address of a request's client, without the port.
@@ -24,7 +26,8 @@ const maxHops = 32
 // 7239) that is not a proxy. Earlier addresses can be forged.
 //
 // If the two headers disagree, the proxy did not write both of them, and TrustProxies leaves
-// RemoteAddr unchanged. It removes X-Forwarded-Host from requests that do not come from a trusted
+// RemoteAddr unchanged. The context of the request gets the address for the audit trail. TrustProxies
+// removes X-Forwarded-Host from requests that do not come from a trusted
 // proxy, see ForwardedHost.
 func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +39,7 @@ func TrustProxies(next http.Handler, proxies []netip.Prefix) http.Handler {
 			r2.RemoteAddr = net.JoinHostPort(client.String(), "0")
 			r = &r2
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(domain.WithAddress(r.Context(), ClientAddress(r))))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tracker/store/audit"
 	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/sqlite"
@@ -21,6 +22,7 @@ import (
 type DB struct {
 	base   *domain.DB
 	files  *files.DB
+	audit  *audit.DB
 	open   func(context.Context, domain.Options) (*domain.DB, error)
 	schema func() sqlite.Schema
 
@@ -38,10 +40,11 @@ type DB struct {
 
 // New returns a DB for the given databases. New uses open to open the databases in archives,
 // and schema to check them.
-func New(base *domain.DB, files *files.DB, open func(context.Context, domain.Options) (*domain.DB, error), schema func() sqlite.Schema) *DB {
+func New(base *domain.DB, files *files.DB, audit *audit.DB, open func(context.Context, domain.Options) (*domain.DB, error), schema func() sqlite.Schema) *DB {
 	return &DB{
 		base:      base,
 		files:     files,
+		audit:     audit,
 		open:      open,
 		schema:    schema,
 		schemas:   map[int]map[string]string{},

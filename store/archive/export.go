@@ -224,8 +224,17 @@ func (db *DB) extract(ctx context.Context, actor domain.Actor, q Query, state fu
 		return exportError(err)
 	}
 	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db.base, ctx: ctx, backends: map[string]artifact.Backend{}}
-	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.base.Reading(snapshot), actor, q, state) })
+	var event domain.Event
+	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
+		tx := db.base.Reading(snapshot)
+		err := e.fill(ctx, tx, actor, q, state)
+		if err == nil {
+			event, err = exported(tx, q)
+		}
+		return err
+	})
 	if err == nil {
+		db.audit.Note(ctx, actor, event)
 		err = fn(e)
 	}
 	return exportError(errors.Join(err, to.Kernel.Close()))

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -95,8 +96,15 @@ func (db *DB) Import(ctx context.Context, actor domain.Actor, path string, o Imp
 		}
 		return c.Copy(ctx, refs)
 	})
+	if err == nil && !o.DryRun {
+		detail := fmt.Sprintf("%d runs, %d new", r.Found, r.Created)
+		db.audit.Note(ctx, actor, domain.Event{Action: domain.ActionImport, Name: "an archive of " + archiveWords[a.Manifest.Scope], Detail: detail})
+	}
 	return r, importError(err)
 }
+
+// archiveWords maps the scope of an archive to its name in the audit trail.
+var archiveWords = map[string]string{"project": "a project", "experiment": "an experiment", "runs": "runs"}
 
 // importError returns INVALID_PAYLOAD if err describes a defect of the archive. Otherwise it
 // returns err.

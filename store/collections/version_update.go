@@ -156,6 +156,12 @@ func (db *DB) DeleteVersion(ctx context.Context, actor domain.Actor, id string, 
 				ORDER BY version DESC LIMIT 1 ON CONFLICT DO NOTHING`, Latest, a.ExperimentID, a.Collection, a.Num); err != nil {
 				return err
 			}
+			if a.State != Deleted {
+				err = tx.Audit(domain.Event{Action: domain.ActionDelete, Kind: domain.AuditArtifactVersion, ID: a.ID, Name: a.Folder()})
+				if err != nil {
+					return err
+				}
+			}
 			a.State = Deleted
 			_, err = tx.Exec(`UPDATE artifact_version SET state = 'DELETED', updated_date = ? WHERE num = ?`, tx.Now, a.Num)
 			return err

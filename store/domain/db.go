@@ -131,4 +131,7 @@ type Options struct {
 	// TrashAge is the time that deleted records stay in the trash. If it is 0, records are
 	// deleted permanently at once.
 	TrashAge time.Duration
+	// AuditAge is the time after which entries of the audit trail are deleted; 0 means never. It is at
+	// least 30 days.
+	AuditAge time.Duration
 }

@@ -91,10 +91,17 @@ func (db *DB) Discard(ctx context.Context, actor Actor, fn func(*Tx) error) erro
 	return err
 }
 
-// Discard moves a record to the trash. It deletes the record if Options.TrashAge is 0.
+// Discard moves a record to the trash. It deletes the record if Options.TrashAge is 0. The audit trail
+// gets an entry.
 func (tx *Tx) Discard(kind TrashKind, id string) error {
 	if tx.DB.Options.TrashAge <= 0 {
+		if err := tx.AuditTrashed(ActionDelete, kind, id, "permanently"); err != nil {
+			return err
+		}
 		return tx.Purge(kind, id)
+	}
+	if err := tx.AuditTrashed(ActionDelete, kind, id, ""); err != nil {
+		return err
 	}
 	_, err := tx.Exec(`UPDATE `+string(kind)+` SET deleted_date = ?, deleted_by = nullif(?, '') WHERE id = ?`,
 		tx.Now, tx.Actor.UserID, id)

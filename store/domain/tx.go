@@ -22,6 +22,7 @@ type Tx struct {
 	Flushes  int64              // LastSeen.Flushes at the beginning of the transaction
 	Commits  uint64             // Orders.Commits before the snapshot
 	trash    bool               // reads also find records in the trash
+	address  string             // network address of the client; "" if unknown
 }
 
 // Points returns the metric points that are visible in the transaction.
@@ -140,7 +141,7 @@ func Part() (full func() bool) {
 
 func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(*Tx) error) error {
 	return db.Kernel.Write(ctx, kind, func(t *sqlite.Tx) error {
-		tx := &Tx{Tx: t, DB: db, Actor: actor, Now: scalar.TimeOf(db.Now())}
+		tx := &Tx{Tx: t, DB: db, Actor: actor, Now: scalar.TimeOf(db.Now()), address: AddressFrom(ctx)}
 		if err := fn(tx); err != nil {
 			return err
 		}

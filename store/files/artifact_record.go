@@ -175,7 +175,13 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string)
 		return r, registry.RefuseIfArtifactVersioned(tx, r.Num)
 	}
 	if db.base.Options.TrashAge == 0 {
-		return PurgeArtifact(ctx, db, actor, check)
+		return PurgeArtifact(ctx, db, actor, func(tx *domain.Tx) (domain.ResourceState, error) {
+			r, err := check(tx)
+			if err == nil {
+				err = tx.AuditTrashed(domain.ActionDelete, domain.TrashedArtifact, id, "permanently")
+			}
+			return r, err
+		})
 	}
 	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := check(tx); err != nil {

@@ -155,8 +155,14 @@ func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string
 		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`DELETE FROM experiment_view WHERE id = ?`, id)
-		return err
+		e := domain.Event{Action: domain.ActionDelete, Kind: domain.AuditSavedView, ID: id}
+		if err := tx.Row(`SELECT name FROM experiment_view WHERE id = ?`, id).Scan(&e.Name); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`DELETE FROM experiment_view WHERE id = ?`, id); err != nil {
+			return err
+		}
+		return tx.Audit(e)
 	})
 }
 

@@ -216,8 +216,10 @@ func (db *DB) DeleteLoggedModel(ctx context.Context, actor domain.Actor, id stri
 				return err
 			}
 		}
-		_, err = tx.Exec(`DELETE FROM logged_model WHERE num = ?`, m.Num)
-		return err
+		if _, err = tx.Exec(`DELETE FROM logged_model WHERE num = ?`, m.Num); err != nil {
+			return err
+		}
+		return tx.Audit(domain.Event{Action: domain.ActionDelete, Kind: domain.AuditLoggedModel, ID: m.ID, Name: m.Name})
 	})
 }
 

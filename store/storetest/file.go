@@ -58,5 +58,6 @@ func CountRows(t testing.TB, file *sql.DB) map[string]int {
 	}
 	// Rows of a deleted run stay in the source table, to prevent another import.
 	counts["source"] = Ask[int](t, file, `SELECT count(iteration_num) FROM source`)
+	counts["audit"] = min(counts["audit"], 1) // entries stay when records are deleted
 	return counts
 }

@@ -43,6 +43,9 @@ func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 			if _, err := purgeable(tx, actor, id); err != nil {
 				return r, err
 			}
+			if err := tx.AuditTrashed(domain.ActionPurge, t.Kind, id, ""); err != nil {
+				return r, err
+			}
 			err = tx.Row(`SELECT num, blob_id FROM resource WHERE id = ?`, id).Scan(&r.Num, &r.BlobID)
 			return r, err
 		})
@@ -65,6 +68,9 @@ func (db *DB) Purge(ctx context.Context, actor domain.Actor, id string) error {
 // date to 0. With this date, the record is not listed in the trash and can't be restored.
 func purgePart(tx *domain.Tx, t Trashed) (more bool, err error) {
 	if t.DeletedDate > 0 {
+		if err := tx.AuditTrashed(domain.ActionPurge, t.Kind, t.ID, ""); err != nil {
+			return false, err
+		}
 		if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
 			return false, err
 		}

@@ -48,6 +48,9 @@ func restore(tx *domain.Tx, actor domain.Actor, id string) error {
 		return &domain.Error{Code: domain.CodeConflict, Field: "name",
 			Message: "The project now has another model with this name; rename that one first."}
 	}
+	if err == nil {
+		err = tx.AuditTrashed(domain.ActionRestore, t.Kind, id, "")
+	}
 	return err
 }
 

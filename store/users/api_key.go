@@ -69,7 +69,10 @@ func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name
 		id := domain.NewID()
 		_, err = tx.Exec(`INSERT INTO api_key (id, user_id, name, hash, created_date) VALUES (?, ?, ?, ?, ?)`,
 			id, userID, name, hashAPIKey(key), tx.Now)
-		return err
+		if err != nil {
+			return err
+		}
+		return auditKey(tx, domain.ActionCreate, id)
 	})
 }
 
@@ -109,9 +112,24 @@ func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id s
 		if err := tx.SameUser(actor, userID); err != nil {
 			return err
 		}
+		if err := auditKey(tx, domain.ActionDelete, id); err != nil {
+			return err
+		}
 		n, err := tx.Exec(`DELETE FROM api_key WHERE id = ? AND user_id = ?`, id, userID)
 		return domain.ChangedOne(n, err, "key")
 	})
+}
+
+// auditKey appends an event about an API key to the audit trail. The detail is the name of the account.
+func auditKey(tx *domain.Tx, action domain.Action, id string) error {
+	e := domain.Event{Action: action, Kind: domain.AuditKey, ID: id}
+	err := tx.Row(`SELECT api_key.name, user.username FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.id = ?`, id).
+		Scan(&e.Name, &e.Detail)
+	if err != nil {
+		return domain.OrNotFound(err, "key")
+	}
+	e.Detail = "of " + e.Detail
+	return tx.Audit(e)
 }
 
 // UserOfAPIKey returns the account of an API key. It returns INVALID_CREDENTIALS if the key

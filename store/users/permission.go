@@ -1,7 +1,9 @@
 package users
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"tracker/store/domain"
 	"tracker/store/sqlite"
@@ -121,6 +123,9 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, user
 			return domain.Created{}, domain.Errorf(domain.CodeConflict,
 				"This user already has a permission on this project; change that one.")
 		}
+		if err == nil {
+			err = auditPermission(tx, domain.ActionGrant, id)
+		}
 		return domain.Created{ID: id}, err
 	})
 }
@@ -137,14 +142,44 @@ func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id s
 				update_permission = coalesce(?, update_permission),
 				delete_permission = coalesce(?, delete_permission)
 			WHERE id = ? AND `+permissionShown, p.Create, p.Read, p.Update, p.Delete, id)
-		return domain.ChangedOne(n, err, "permission")
+		if err := domain.ChangedOne(n, err, "permission"); err != nil {
+			return err
+		}
+		return auditPermission(tx, domain.ActionGrant, id)
 	})
+}
+
+// auditPermission appends an event about a permission to the audit trail. The record is the project, and
+// the detail names the account and its rights.
+func auditPermission(tx *domain.Tx, action domain.Action, id string) error {
+	var p domain.Permission
+	err := tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+`WHERE user_permission.id = ?`, id)
+	if err != nil {
+		return domain.OrNotFound(err, "permission")
+	}
+	detail := p.Username
+	if action == domain.ActionGrant {
+		var rights []string
+		for _, r := range []struct {
+			has  bool
+			name domain.Right
+		}{{p.Create, domain.RightCreate}, {p.Read, domain.RightRead}, {p.Update, domain.RightUpdate}, {p.Delete, domain.RightDelete}} {
+			if r.has {
+				rights = append(rights, string(r.name))
+			}
+		}
+		detail += ": " + cmp.Or(strings.Join(rights, ", "), "no rights")
+	}
+	return tx.Audit(domain.Event{Action: action, Kind: domain.AuditKind(domain.TrashedProject), ID: p.ProjectID, Name: p.ProjectName, Detail: detail})
 }
 
 // DeleteUserPermission deletes a permission. The actor must be an admin.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if err := tx.Admin(actor); err != nil {
+			return err
+		}
+		if err := auditPermission(tx, domain.ActionRevoke, id); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM user_permission WHERE id = ? AND `+permissionShown, id)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/big"
 	"runtime"
+	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -207,8 +208,19 @@ func (db *DB) insertUser(ctx context.Context, actor domain.Actor, n NewUser, has
 			return domain.Created{}, &domain.Error{Code: domain.CodeConflict, Field: "username",
 				Message: "This user name is taken; choose another one."}
 		}
+		if err == nil {
+			err = tx.Audit(domain.Event{Action: domain.ActionCreate, Kind: domain.AuditUser, ID: id, Name: n.Username, Detail: adminDetail(n.IsAdmin)})
+		}
 		return domain.Created{ID: id}, err
 	})
+}
+
+// adminDetail returns the text in the audit trail about the rights of an account.
+func adminDetail(isAdmin bool) string {
+	if isAdmin {
+		return "admin"
+	}
+	return ""
 }
 
 // hashing limits the number of concurrent password hashes, so that half of the processors stay
@@ -279,8 +291,37 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 				password_changed = iif(? IS NULL, password_changed, ?),
 				is_admin      = coalesce(?, is_admin)
 			WHERE id = ?`, p.FirstName, p.LastName, hash, hash, tx.Now, p.IsAdmin, id)
-		return domain.ChangedOne(n, err, "user")
+		if err := domain.ChangedOne(n, err, "user"); err != nil {
+			return err
+		}
+		return auditUser(tx, domain.ActionUpdate, id, p.detail())
 	})
+}
+
+// detail returns the names of the changed fields for the audit trail.
+func (p UserPatch) detail() string {
+	var all []string
+	if p.Password != nil {
+		all = append(all, "password")
+	}
+	if p.FirstName != nil || p.LastName != nil {
+		all = append(all, "name")
+	}
+	if p.IsAdmin != nil && *p.IsAdmin {
+		all = append(all, "admin")
+	} else if p.IsAdmin != nil {
+		all = append(all, "not admin")
+	}
+	return strings.Join(all, ", ")
+}
+
+// auditUser appends an event about an account to the audit trail.
+func auditUser(tx *domain.Tx, action domain.Action, id, detail string) error {
+	e := domain.Event{Action: action, Kind: domain.AuditUser, ID: id, Detail: detail}
+	if err := tx.Row(`SELECT username FROM user WHERE id = ?`, id).Scan(&e.Name); err != nil {
+		return domain.OrNotFound(err, "user")
+	}
+	return tx.Audit(e)
 }
 
 // DeleteUser deletes an account and its permissions, but not the records that the user created.
@@ -291,6 +332,9 @@ func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) err
 			return err
 		}
 		if err := notDefault(tx, id, "deleted"); err != nil {
+			return err
+		}
+		if err := auditUser(tx, domain.ActionDelete, id, ""); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM user WHERE id = ?`, id)

@@ -25,7 +25,7 @@ import (
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "lineage.js", "loggedtable.js", "record.js", "report.js", "sweep.js", "toanalyse.js", "workbench.js"}
 	classic = []string{"theme.js", "events.js", "vegaframe.js"}
-	styles  = []string{"analyse.css", "compare.css", "diagnosis.css", "dialog.css", "home.css", "lineage.css", "loggedtable.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
+	styles  = []string{"analyse.css", "audit.css", "compare.css", "diagnosis.css", "dialog.css", "home.css", "lineage.css", "loggedtable.css", "media.css", "model.css", "page.css", "plot.css", "record.css", "table.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js", "vega.js", "vegainterpreter.js", "vegalite.js"}
 	// licenses holds the license files of third-party code. No page refers to license files,
 	// and their names contain no hash.

@@ -16,6 +16,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/audit"
 	"tracker/store/domain"
 	"tracker/store/users"
 )
@@ -101,13 +102,33 @@ func (a *Auth) SignIn(ctx context.Context, username, password, address string) (
 	if err != nil {
 		return Grant{}, err
 	}
+	a.db.Audit.SignedIn(domain.WithAddress(ctx, address), user)
 	return a.Grant(user, Lifetime)
+}
+
+// Check checks a password like SignIn, but returns no token. The audit trail gets an entry only if the
+// password is wrong.
+func (a *Auth) Check(ctx context.Context, username, password, address string) error {
+	_, err := a.signIn(ctx, username, password, address)
+	return err
 }
 
 // signIn returns the account with the given username and password. It returns the errors of
 // SignIn.
-func (a *Auth) signIn(ctx context.Context, username, password, address string) (domain.User, error) {
-	address = network(address)
+func (a *Auth) signIn(ctx context.Context, username, password, address string) (_ domain.User, err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		if code := domain.AsError(err).Code; code == domain.CodeInvalidCredentials || code == web.CodeRateLimited {
+			a.db.Audit.SignInFailed(domain.WithAddress(ctx, address), username)
+		}
+	}()
+	return a.limitedSignIn(ctx, username, password, audit.Network(address))
+}
+
+// limitedSignIn is signIn without the audit trail. It limits the failed sign-ins from a network.
+func (a *Auth) limitedSignIn(ctx context.Context, username, password, address string) (domain.User, error) {
 	from, who := visitorOf("", address), visitorOf(username, address)
 	if wait := a.sprays.begin(from); wait > 0 {
 		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,

@@ -57,6 +57,7 @@ func (a *Auth) Account(r *http.Request) (domain.User, error) {
 	}
 	u, err := a.signIn(r.Context(), username, password, web.ClientAddress(r))
 	if err == nil {
+		a.db.Audit.SignedIn(r.Context(), u)
 		a.checked.put(key, checkedPassword{u.ID, u.PasswordChanged, a.now().Add(basicAge)}, a.now())
 	}
 	return u, err

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"crypto/sha256"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -51,20 +50,6 @@ const (
 
 func visitorOf(username, address string) visitor {
 	return sha256.Sum256([]byte(username + "\x00" + address))
-}
-
-// network returns the part of an IP address by which throttle counts. For IPv6 this is the /64
-// network, because one client can have a whole /64 network.
-func network(address string) string {
-	addr, err := netip.ParseAddr(address)
-	if err != nil || addr.Unmap().Is4() {
-		return address
-	}
-	prefix, err := addr.WithZone("").Prefix(64)
-	if err != nil {
-		return address
-	}
-	return prefix.String()
 }
 
 func newThrottle(now func() time.Time, limit int) *throttle {
