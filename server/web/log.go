@@ -36,7 +36,8 @@ func InfoOf(r *http.Request) *Info {
 // Observer is a function that Log calls after every request.
 type Observer func(method, route string, status int, took time.Duration)
 
-// Log returns a handler that logs requests to next, without bodies, headers and query strings. Each
+// Log returns a handler that logs requests to next with their paths, but without bodies, headers and
+// query strings, which can contain credentials. Each
 // request has an id: the caller's X-Request-Id if it is valid, otherwise a new id. If next panics
 // before it has sent anything, the handler calls onPanic; if it panics later, the handler closes
 // the connection.
@@ -96,6 +97,7 @@ func write(log *slog.Logger, r *http.Request, info *Info, status int, took time.
 	attrs := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("route", info.Route),
+		slog.String("path", Clip(r.URL.EscapedPath())),
 		slog.Int("status", status),
 		slog.Duration("took", took),
 		slog.String("user", info.User),

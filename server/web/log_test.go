@@ -58,7 +58,7 @@ func through(t *testing.T, r *http.Request, level slog.Level, h http.HandlerFunc
 
 func TestLogLine(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost,
-		"/auth/hidden-in-path?token=hidden-in-query", strings.NewReader(`{"password":"hidden-in-body"}`))
+		"/auth/id%0A7?token=hidden-in-query", strings.NewReader(`{"password":"hidden-in-body"}`))
 	r.Header.Set("Authorization", "Bearer hidden-in-header")
 	r.Header.Set("Cookie", "tracker_token=hidden-in-cookie")
 	r.Header.Set("X-Request-Id", "job-7/epoch-3")
@@ -73,7 +73,7 @@ func TestLogLine(t *testing.T) {
 		t.Fatalf("the log is %q, want one line", e.text)
 	}
 	line := e.lines[0]
-	for name, want := range map[string]any{"level": "INFO", "msg": "request", "method": "POST", "route": "/auth/{id}",
+	for name, want := range map[string]any{"level": "INFO", "msg": "request", "method": "POST", "route": "/auth/{id}", "path": "/auth/id%0A7",
 		"status": 201.0, "user": "ada", "request_id": "job-7/epoch-3"} {
 		if line[name] != want {
 			t.Errorf("%s is %v, want %v", name, line[name], want)
