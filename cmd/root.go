@@ -43,12 +43,15 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 	return a.exit(ctx, ran, err)
 }
 
-// interruptible returns a copy of ctx that ends with the first interrupt. The returned function
+// interruptible returns a copy of ctx that ends with the first interrupt, SIGTERM or SIGHUP. The returned function
 // releases its resources. A second interrupt ends the process with code 1.
 func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		select {

@@ -49,7 +49,7 @@ the password SERVICE_ADMIN_PASSWORD, or a random one that is shown once, unless
 "tracker reset-password" has set one. Sign-in needs SERVICE_JWT_SECRET, the secret that signs
 the tokens. Keep it in the file .env: if it changes, everybody must sign in again.
 
-Ctrl-C or SIGTERM stops the server gracefully: requests finish, for up to 30 seconds, and
+Ctrl-C, SIGTERM or SIGHUP stops the server gracefully: requests finish, for up to 30 seconds, and
 the write-ahead log is merged into the database file. A second signal ends the server
 immediately. In neither case is anything lost that the server has acknowledged.`,
 		Example: `  tracker serve

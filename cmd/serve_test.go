@@ -278,7 +278,7 @@ func sendHalf(t *testing.T, p *process, name string) halfSent {
 }
 
 func TestStopLetsRequestsFinish(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		dir := t.TempDir()
 		p := startServer(t, dir, nil)
 		for _, name := range []string{"tracker.db-wal", "tracker.db"} {
