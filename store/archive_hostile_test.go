@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ func TestHostileArchivedDatabase(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, without %q", err, c.want)
 			}
+			if domain.AsError(err).Code != domain.CodeInvalidPayload || strings.Contains(err.Error(), filepath.Dir(other.Path())) {
+				t.Errorf("the error has the code %s and is %v", domain.AsError(err).Code, err)
+			}
 			if problems := must(other.Check(ctx, false))(t); len(problems) > 0 {
 				t.Errorf("after the import: %v", problems)
 			}
@@ -59,6 +63,34 @@ func TestHostileArchivedDatabase(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDamagedArchive imports archives with changed bytes and truncated archives. Each error must be about
+// the archive, and must not name a path of the server.
+func TestDamagedArchive(t *testing.T) {
+	b := fullBed(t)
+	content := b.export(t, archive.Query{ProjectID: b.project})
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	attempt := func(name string, bad []byte) {
+		t.Helper()
+		_, err := other.Archive.Receive(ctx, domain.System, bytes.NewReader(bad), archive.ImportOptions{})
+		if err == nil {
+			return // the changed byte does not matter, or the record was skipped
+		}
+		if e := domain.AsError(err); e.Code != domain.CodeInvalidPayload || strings.Contains(e.Message, filepath.Dir(other.Path())) {
+			t.Errorf("%s: the code is %s, and the error is %v", name, e.Code, err)
+		}
+	}
+	for i := range 60 {
+		at := len(content) * i / 60
+		bad := bytes.Clone(content)
+		bad[at] ^= 0x55
+		attempt(fmt.Sprintf("a change of byte %d", at), bad)
+	}
+	for i := range 20 {
+		attempt(fmt.Sprintf("the first %d bytes", len(content)*i/20), content[:len(content)*i/20])
+	}
+	attempt("no zip file", []byte("hello"))
 }
 
 // repacked returns an archive with its database replaced.

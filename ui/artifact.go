@@ -447,6 +447,12 @@ func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) e
 // artifactData responds with the bytes of an artifact. Its content type prevents browsers from
 // running scripts.
 func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	return s.sendArtifact(w, r, user, r.URL.Query().Has("download"))
+}
+
+// sendArtifact sends the bytes of an artifact. If download is set, or if the content type is not one of
+// a few safe ones, browsers save the bytes.
+func (s *site) sendArtifact(w http.ResponseWriter, r *http.Request, user domain.User, download bool) error {
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
@@ -454,7 +460,7 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.
 	defer data.Close()
 	contentType, inline := preview.ServedAs(a)
 	w.Header().Set("Content-Type", contentType)
-	if !inline || r.URL.Query().Has("download") {
+	if !inline || download {
 		w.Header().Set("Content-Disposition", web.Attachment(a.Name))
 	}
 	web.ServeContent(w, r, a, data, func(e *domain.Error) { s.fail(w, r, e) })

@@ -90,8 +90,14 @@ const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsa
 const vegaPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; " +
 	"form-action 'none'; base-uri 'none'; "
 
-// artifactFrame responds with a logged HTML page or chart for a frame.
+// artifactFrame responds with a logged HTML page or chart for a frame. If a browser opens the address
+// itself, as a page of the dashboard's origin, artifactFrame offers the file as a download: the page
+// could navigate to another site. Browsers send no Sec-Fetch-Dest to other hosts without TLS.
 func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	w.Header().Add("Vary", "Sec-Fetch-Dest")
+	if dest := r.Header.Get("Sec-Fetch-Dest"); dest != "" && dest != "iframe" {
+		return s.sendArtifact(w, r, user, true)
+	}
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err

@@ -138,6 +138,17 @@ func TestArtifactFrame(t *testing.T) {
 		s.get("/artifact/"+h.artifacts[name]+"/frame", alice).wants(t, http.StatusNotFound)
 	}
 	s.get(path, with(s.signIn("bob"))).wants(t, http.StatusForbidden)
+
+	// A browser that opens the page itself saves it.
+	if got := s.get(path, alice, header("Sec-Fetch-Dest", "iframe")).Header; got.Get("Content-Disposition") != "" || !strings.Contains(strings.Join(got.Values("Vary"), ","), "Sec-Fetch-Dest") {
+		t.Errorf("in a frame, the headers are %v", got)
+	}
+	for _, dest := range []string{"document", "object", "empty"} {
+		got := s.get(path, alice, header("Sec-Fetch-Dest", dest)).Header
+		if !strings.HasPrefix(got.Get("Content-Disposition"), "attachment") || got.Get("Content-Security-Policy") != "sandbox; default-src 'none'" {
+			t.Errorf("for %s, the headers are %v", dest, got)
+		}
+	}
 }
 
 // gallery creates runs that have logged media at steps 10, 20 and 30. The second run ended before
@@ -243,4 +254,15 @@ func TestPreviewOfTableOfWandb(t *testing.T) {
 	s.get("/artifact/"+id).wants(t, 200, `data-kind="table"`, "<bdi>photo</bdi>", "&lt;b&gt;a", "<bdi>0.10</bdi>", "2 of 2 rows")
 	id = s.keep(w.experiment, files.NewArtifact{Name: "other.json", ContentType: "application/json"}, `{"columns": [], "data": []}`)
 	s.get("/artifact/"+id).wants(t, 200, `data-kind="json"`)
+}
+
+// The question whether a file would be accepted needs the size of the file.
+func TestUploadAskedWithoutSize(t *testing.T) {
+	s := start(t, setup{auth: true})
+	a := s.sweep(0, 0)
+	path, alice := "/data/experiment/"+a.experiment+"/artifacts", with(s.signIn("alice"))
+	for _, query := range []string{"", "?size=", "?size=x", "?size=-1", "?size=99999999999999999999"} {
+		s.get(path+query, alice).wants(t, http.StatusUnprocessableEntity, `"field":"size"`)
+	}
+	s.get(path+"?size=0", alice).wants(t, 200)
 }

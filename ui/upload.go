@@ -61,10 +61,10 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request, user domain.User) 
 // uploadAsked before they send a large file.
 func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
-	if err == nil {
-		err = s.DB.Files.CheckSize(bytes)
+	if err != nil || bytes < 0 {
+		return nil, domain.Invalid("size", "size must be the size of the file in bytes.")
 	}
-	if err == nil {
+	if err = s.DB.Files.CheckSize(bytes); err == nil {
 		err = s.DB.Files.AllowUpload(r.Context(), actor, idOf(r))
 	}
 	return struct{}{}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"tracker/blob"
 	"tracker/store/domain"
@@ -115,7 +116,9 @@ func importError(err error) error {
 	case errors.As(err, &bad):
 		return domain.Invalid("archive", "The archive can't be imported: %s.", bad.Message)
 	case errors.As(err, &file) && file.Problem != sqlite.NoRoom:
-		return domain.Invalid("archive", "The database in the archive can't be imported: %s.", file.Error())
+		// The user knows only the name of the file in the archive, and not where it was extracted.
+		text := strings.ReplaceAll(file.Error(), filepath.Dir(file.Path)+string(filepath.Separator), "")
+		return domain.Invalid("archive", "The database in the archive can't be imported: %s.", text)
 	}
 	return err
 }

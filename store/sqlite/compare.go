@@ -141,7 +141,7 @@ func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 			return OpenError(path, err)
 		}
 		if longest > maxForeignText {
-			return fileError(Foreign, nil, "the table %s of %s has a value of %d bytes, but at most %d are allowed", c.Table, path, longest, maxForeignText)
+			return fileError(Foreign, nil, "%s has a value of %d bytes in the table %s, but at most %d are allowed", path, longest, c.Table, maxForeignText)
 		}
 	}
 	return nil
