@@ -9,12 +9,14 @@ import (
 	"tracker/server/web/auth"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
 	var username string
 	var key bool
-	var name string
+	var name, scope, project string
 	lifetime := span(auth.Lifetime)
 	cmd := &cobra.Command{
 		Use:     "token --user NAME",
@@ -26,9 +28,12 @@ as the server's. It can't be revoked: it is valid until it expires, the account 
 the secret changes.
 
 With --wandb, the command prints an API key instead, with 40 characters as W&B's clients
-require. A key needs no secret, does not expire, and can be revoked on the account's page.`,
+require. A key needs no secret and can be revoked on the account's page. It expires only if
+--expires is given. --scope and --project limit it: "read" permits only reading, and "log" only
+logging, without reading the runs of others.`,
 		Example: `  tracker token --user robot --expires 30d
   export WANDB_API_KEY=$(tracker token --user ada --wandb --name cluster)
+  tracker token --user ada --wandb --name job --scope log --project vision --expires 30d
   export TRACKER_TOKEN=$(tracker token --user ada --expires 8h --env-file /etc/tracker.env)`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -36,8 +41,8 @@ require. A key needs no secret, does not expire, and can be revoked on the accou
 			if lifetime <= 0 {
 				return misuse("--expires must be longer than 0, like 12h or 30d")
 			}
-			if key && cmd.Flags().Changed("expires") {
-				return misuse("a key does not expire; leave out --expires")
+			if !key && (cmd.Flags().Changed("scope") || cmd.Flags().Changed("project")) {
+				return misuse("only a key can be limited; add --wandb")
 			}
 			cfg, err := a.load(cmd)
 			if err != nil {
@@ -45,11 +50,22 @@ require. A key needs no secret, does not expire, and can be revoked on the accou
 			}
 			if key {
 				return a.withUser(cmd, username, func(db *store.DB, u domain.User) error {
-					made, err := db.Users.CreateAPIKey(cmd.Context(), domain.System, u.ID, name)
+					n := users.NewAPIKey{Name: name, Scope: new(users.KeyScope(scope))}
+					if cmd.Flags().Changed("expires") {
+						n.ExpiresDate = new(scalar.TimeOf(time.Now().Add(time.Duration(lifetime))))
+					}
+					if project != "" {
+						id, err := db.Projects.ProjectNamed(cmd.Context(), domain.Actor{UserID: u.ID}, project)
+						if err != nil {
+							return err
+						}
+						n.ProjectID = &id
+					}
+					made, err := db.Users.CreateAPIKey(cmd.Context(), domain.System, u.ID, n)
 					if err != nil {
 						return err
 					}
-					_, err = fmt.Fprintln(a.stdout, made)
+					_, err = fmt.Fprintln(a.stdout, made.Key)
 					return err
 				})
 			}
@@ -73,11 +89,14 @@ require. A key needs no secret, does not expire, and can be revoked on the accou
 	}
 	addSettings(cmd, "SERVICE_DB_FILE", "SERVICE_JWT_SECRET")
 	cmd.Flags().StringVar(&username, "user", "", "`name` of the account")
-	cmd.Flags().Var(&lifetime, "expires", "lifetime of the token, a `time` like 12h or 30d")
+	cmd.Flags().Var(&lifetime, "expires", "lifetime of the token or key, a `time` like 12h or 30d")
 	cmd.Flags().BoolVar(&key, "wandb", false, "create an API key, for W&B's clients and others")
+	cmd.Flags().StringVar(&scope, "scope", string(users.KeyAll), "`use` of the key: all, read or log")
+	cmd.Flags().StringVar(&project, "project", "", "limit the key to the project with this `name` or id")
 	cmd.Flags().StringVar(&name, "name", "command line", "`name` of the key")
 	// These calls return an error only if the flag does not exist.
 	_ = cmd.MarkFlagRequired("user")
 	_ = cmd.RegisterFlagCompletionFunc("user", a.completeUser)
+	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"all", "read", "log"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -139,7 +139,7 @@ func TestForeignIDIs404(t *testing.T) {
 	foreign := world{"user": w["project"], "project": w["experiment"], "other": w["iteration"],
 		"permission": w["user"], "experiment": w["project"], "iteration": w["experiment"],
 		"parameter": w["metric"], "metric": w["parameter"], "model": w["version"], "version": w["model"], "trashed": w["iteration"],
-		"maker": w["experiment"], "artifactversion": w["maker"]}
+		"key": w["permission"], "maker": w["experiment"], "artifactversion": w["maker"]}
 	for _, s := range samples {
 		if !strings.Contains(s.path, "$") {
 			continue

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // TestAuditTrail checks that requests have entries with the account, the key and the address, and that
@@ -14,9 +15,9 @@ import (
 func TestAuditTrail(t *testing.T) {
 	a := start(t)
 	ada := a.user("ada")
-	key, err := a.db.Users.CreateAPIKey(t.Context(), domain.System, ada.id, "cluster")
+	key, err := a.db.Users.CreateAPIKey(t.Context(), domain.System, ada.id, users.NewAPIKey{Name: "cluster"})
 	a.must(err)
-	by := as(person{id: ada.id, token: key})
+	by := as(person{id: ada.id, token: key.Key})
 	project := a.do("POST", "/project", `{"name":"iris"}`, by).wants(201).id()
 	experiment := a.do("POST", "/experiment/project/"+project, `{"name":"sweep"}`, by).wants(201).id()
 	run := a.do("POST", "/iteration/experiment/"+experiment, `{"name":"first"}`, by).wants(201).id()
@@ -38,7 +39,7 @@ func TestAuditTrail(t *testing.T) {
 	var page struct{ Next string }
 	a.must(json.Unmarshal([]byte(entries("limit=1").body), &page))
 	entries("limit=1&cursor=" + page.Next).has(`{"data":[{"count":1}],"next":"<any>"}`)
-	if all := entries("limit=1000").body; strings.Contains(all, password) || strings.Contains(all, "wrong password") || strings.Contains(all, key) {
+	if all := entries("limit=1000").body; strings.Contains(all, password) || strings.Contains(all, "wrong password") || strings.Contains(all, key.Key) {
 		t.Error("an entry contains a secret")
 	}
 	for _, name := range []string{"since", "cursor", "action", "kind"} {

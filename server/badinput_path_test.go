@@ -39,7 +39,7 @@ func (s *site) places() (all []place) {
 	ids := map[string]string{
 		"user": s.ada.id, "userpermission": s.permission, "project": s.project, "experiment": s.experiment,
 		"iteration": s.iteration, "parameter": s.parameter, "metric": s.metric, "resource": s.resource, "upload": s.upload, "trash": s.trashed, "report": s.report,
-		"{user_id}": s.ada.id, "{project_id}": s.project, "{experiment_id}": s.experiment, "{iteration_id}": s.iteration,
+		"{user_id}": s.ada.id, "{key_id}": s.key, "{project_id}": s.project, "{experiment_id}": s.experiment, "{iteration_id}": s.iteration,
 		"model": s.model, "modelversion": s.version, "{model_id}": s.model, "artifactversion": s.artifactVersion, "{name}": "flowers:latest",
 		"{kind}": "project", "{other}": s.iteration, "{value}": "baseline", "{key}": "old",
 	}

@@ -14,6 +14,7 @@ import (
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // site is a server with a record of each kind.
@@ -32,6 +33,7 @@ type site struct {
 	artifactVersion, maker         string // maker is the iteration that has logged the artifact version
 	resource, upload               string // upload is not complete
 	trashed                        string // an iteration in the trash
+	key                            string // id of an API key of ada
 }
 
 func newSite(t testing.TB) *site {
@@ -40,6 +42,9 @@ func newSite(t testing.TB) *site {
 	s.ada, s.eve = s.user("ada"), s.user("eve")
 	s.project = s.api.project(s.root)
 	s.permission = s.permit(s.ada, s.project, "create read update delete")
+	key, err := s.db.Users.CreateAPIKey(t.Context(), domain.System, s.ada.id, users.NewAPIKey{Name: "key"})
+	s.must(err)
+	s.key = key.ID
 	s.experiment = s.api.experiment(s.project)
 	s.iteration = s.api.iteration(s.experiment)
 	s.parameter = s.api.parameter(s.iteration, "learning rate", "0.10")

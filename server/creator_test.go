@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // TestCreators checks that each record names the account and the API key that created it, also after
@@ -12,9 +13,9 @@ import (
 func TestCreators(t *testing.T) {
 	a := start(t)
 	ada := a.user("ada")
-	key, err := a.db.Users.CreateAPIKey(t.Context(), domain.System, ada.id, "cluster")
+	key, err := a.db.Users.CreateAPIKey(t.Context(), domain.System, ada.id, users.NewAPIKey{Name: "cluster"})
 	a.must(err)
-	by := person{id: ada.id, token: key}
+	by := person{id: ada.id, token: key.Key}
 
 	create := func(path, body string, o ...opt) string {
 		return a.do("POST", path, body, append(o, as(by))...).wants(201).id()

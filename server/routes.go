@@ -102,6 +102,9 @@ func (s *Server) routes() []route {
 		user("PATCH", "/user/{id}", update(s.db.Users.UpdateUser)),
 		user("DELETE", "/user/{id}", act(s.db.Users.DeleteUser)),
 		user("GET", "/user/{id}/permissions", below(s.db.Users.UserPermissions), paged...),
+		user("GET", "/user/{id}/keys", one(s.db.Users.APIKeys)),
+		user("POST", "/user/{id}/keys", body(s.createAPIKey)),
+		user("DELETE", "/user/{id}/keys/{key_id}", s.deleteAPIKey),
 
 		user("GET", "/userpermission/user/{user_id}/project/{project_id}", s.userPermission),
 		user("POST", "/userpermission/user/{user_id}/project/{project_id}", s.createUserPermission),

@@ -46,6 +46,9 @@ var samples = []sample{
 	{method: "PATCH", route: "/user/{id}", path: "/user/$user", body: `{"first_name":"B"}`, needs: "same user", status: 204},
 	{method: "DELETE", route: "/user/{id}", path: "/user/$user", needs: "same user", status: 204},
 	{method: "GET", route: "/user/{id}/permissions", path: "/user/$user/permissions", needs: "same user", status: 200},
+	{method: "GET", route: "/user/{id}/keys", path: "/user/$user/keys", needs: "same user", status: 200},
+	{method: "POST", route: "/user/{id}/keys", path: "/user/$user/keys", body: `{"name":"job","scope":"log"}`, needs: "same user", status: 201},
+	{method: "DELETE", route: "/user/{id}/keys/{key_id}", path: "/user/$user/keys/$key", needs: "same user", status: 204},
 
 	{method: "GET", route: "/userpermission/user/{user_id}/project/{project_id}",
 		path: "/userpermission/user/$user/project/$project", needs: "admin", status: 200},
@@ -256,6 +259,9 @@ func (a api) world() world {
 		users.NewUser{Username: "user " + rand.Text(), Password: password})
 	a.must(err)
 	w := world{"user": u.ID, "project": a.project(a.root), "other": a.project(a.root)}
+	made, err := a.db.Users.CreateAPIKey(a.t.Context(), domain.System, u.ID, users.NewAPIKey{Name: "key"})
+	a.must(err)
+	w["key"] = made.ID
 	w["permission"] = a.permit(person{id: u.ID}, w["project"], "read")
 	w["experiment"] = a.experiment(w["project"])
 	w["iteration"] = a.iteration(w["experiment"])
@@ -317,7 +323,7 @@ func (a api) worldFor(s sample, w world) world {
 // empty returns a world in which every id belongs to no record.
 func empty() world {
 	w := world{}
-	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed", "maker", "artifactversion"} {
+	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed", "maker", "artifactversion", "key"} {
 		w[name] = nobody
 	}
 	w["archive"] = "no archive"

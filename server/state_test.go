@@ -46,6 +46,8 @@ func (a api) state() string {
 		case "audit":
 			// Reads also have entries.
 			from = `(SELECT * FROM audit WHERE action NOT IN ('sign_in', 'sign_in_failed', 'sign_out', 'export', 'import'))`
+		case "api_key":
+			columns = []string{"id", "name", "only_use", "project_id", "expires"} // without the time of the last use
 		case "series":
 			columns = []string{"id", "iteration_num", "key"}
 		case "metric":

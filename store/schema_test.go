@@ -112,7 +112,7 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
 	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
-	must(b.Users.CreateAPIKey(ctx, domain.System, user, "key"))(t)
+	must(b.Users.CreateAPIKey(ctx, domain.System, user, users.NewAPIKey{Name: "key"}))(t)
 	kept := fillAll(t, b, user)
 	before := countRows(t, file)
 	for table, n := range before {

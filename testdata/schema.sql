@@ -7,7 +7,9 @@ CREATE TABLE api_key (
     name         TEXT    NOT NULL,
     hash         BLOB    NOT NULL UNIQUE,
     created_date INTEGER NOT NULL
-) STRICT;
+, only_use TEXT NOT NULL DEFAULT '' CHECK (only_use IN ('', 'read', 'log')), project_id TEXT REFERENCES project (id) ON DELETE CASCADE, expires INTEGER, used_date INTEGER) STRICT;
+
+CREATE INDEX api_key_by_project ON api_key (project_id);
 
 CREATE INDEX api_key_by_user ON api_key (user_id);
 

@@ -120,6 +120,7 @@ var cells = []cell{
 	{method: "GET", route: "/account", needs: "user"},
 	{method: "POST", route: "/account", needs: "user", body: "first_name=A"},
 	{method: "POST", route: "/account/keys", needs: "user", body: "do=create&name=cluster"},
+	{method: "POST", route: "/user/{id}/keys", path: "/user/$carol/keys", needs: "admin", body: "do=create&name=cluster"},
 	{method: "POST", route: "/account/password", needs: "user", body: "current=" + password + "&password=" + password + "&again=" + password},
 	{method: "GET", route: "/users", needs: "admin"},
 	{method: "POST", route: "/users", needs: "admin", body: "username=$fresh&password=" + password},

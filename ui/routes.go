@@ -159,6 +159,7 @@ func (s *site) routes() []route {
 		{"POST", "/account", s.posted(s.saveAccount)},
 		{"POST", "/account/password", s.posted(s.savePassword)},
 		{"POST", "/account/keys", s.posted(s.saveKey)},
+		{"POST", "/user/{id}/keys", s.posted(s.saveUserKey)},
 		{"GET", "/users", s.page(s.users)},
 		{"POST", "/users", s.posted(s.createUser)},
 		{"GET", "/user/{id}", s.page(s.user)},

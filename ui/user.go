@@ -3,13 +3,17 @@ package ui
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/scalar"
 	"tracker/store/users"
 	"tracker/ui/plain"
 )
@@ -26,8 +30,9 @@ type accountView struct {
 	Wrong   *domain.Error
 	Saved   string // message after a change, "" for none
 	Keys    []keyRow
-	Key     string // API key that was just created, "" for none
-	KeyName string // rejected API key name
+	Key     string             // API key that was just created, "" for none
+	NewKey  url.Values         // rejected input of the form for a new API key
+	Choices []projects.Project // projects to which a new API key can be limited
 	Created moment
 }
 
@@ -36,14 +41,56 @@ func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
 	}
-	return v.basis.wrong(field, wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again", "name"))
+	return v.basis.wrong(field, wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again", "name", "scope", "project_id", "days"))
 }
 
 // keyRow is an API key of the account.
 type keyRow struct {
 	users.APIKey
-	Created moment
+	Created, Expires, Used moment
+	Expired                bool
 }
+
+// limits returns what the key can be used for, or "" for everything.
+func (k keyRow) limits() string {
+	text := map[users.KeyScope]string{users.KeyRead: "read only", users.KeyLog: "logging only"}[k.Scope]
+	if k.Project != nil {
+		text = strings.TrimPrefix(text+", only in "+*k.Project, ", ")
+	}
+	return text
+}
+
+// keyScopes holds the values and labels of the choice of an API key's scope.
+var keyScopes = [][2]string{{"all", "Everything this account can do"}, {"read", "Read only"},
+	{"log", "Logging only: can't read other runs"}}
+
+// keyDays holds the values and labels of the choice of an API key's lifetime in days.
+var keyDays = [][2]string{{"", "Never"}, {"7", "After 7 days"}, {"30", "After 30 days"}, {"90", "After 90 days"}, {"365", "After a year"}}
+
+// maxKeyProjects is the maximum number of projects to choose from in the form for a new API key.
+const maxKeyProjects = 200
+
+// newKey returns the API key that the submitted form describes.
+func newKey(fields url.Values, now time.Time) (users.NewAPIKey, error) {
+	n := users.NewAPIKey{Name: plain.Readable(fields.Get("name"))}
+	if scope := fields.Get("scope"); scope != "" {
+		n.Scope = new(users.KeyScope(scope))
+	}
+	if project := fields.Get("project"); project != "" {
+		n.ProjectID = &project
+	}
+	if text := fields.Get("days"); text != "" {
+		days, err := strconv.Atoi(text)
+		if err != nil || days < 1 || days > maxKeyDays {
+			return n, domain.Invalid("days", "The key must expire after 1 to %d days.", maxKeyDays)
+		}
+		n.ExpiresDate = new(scalar.TimeOf(now.AddDate(0, 0, days)))
+	}
+	return n, nil
+}
+
+// maxKeyDays is the maximum lifetime of an API key with an expiry.
+const maxKeyDays = 3650
 
 // path returns the path to which the forms on the page are posted.
 func (v accountView) path() string {
@@ -89,14 +136,26 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user domain.U
 				return nil, err
 			}
 		}
+		keys, err := db.Users.APIKeys(v.User.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			row := keyRow{APIKey: k, Created: s.moment(k.CreatedDate)}
+			if k.ExpiresDate != nil {
+				row.Expires, row.Expired = s.moment(*k.ExpiresDate), *k.ExpiresDate <= scalar.TimeOf(s.Now())
+			}
+			if k.UsedDate != nil {
+				row.Used = s.moment(*k.UsedDate)
+			}
+			v.Keys = append(v.Keys, row)
+		}
 		if v.Own {
-			keys, err := db.Users.APIKeys(user.ID)
+			list, err := db.Projects.Projects(projects.ProjectQuery{Page: domain.Page{Limit: maxKeyProjects}})
 			if err != nil {
 				return nil, err
 			}
-			for _, k := range keys {
-				v.Keys = append(v.Keys, keyRow{k, s.moment(k.CreatedDate)})
-			}
+			v.Choices = list.Data
 		}
 		v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
 		if v.Wrong == nil || v.Form != "names" {
@@ -181,25 +240,37 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.
 
 // saveKey creates an API key for the user's own account and shows the key, or revokes an API
 // key.
-func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) (err error) {
+func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) error {
+	return s.saveKeyOf(w, r, user, fields, user.ID, accountView{User: user, Own: true})
+}
+
+// saveUserKey is saveKey for the account of any user. Only admins can change other accounts.
+func (s *site) saveUserKey(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values) error {
+	return s.saveKeyOf(w, r, user, fields, idOf(r), accountView{User: domain.User{ID: idOf(r)}})
+}
+
+func (s *site) saveKeyOf(w http.ResponseWriter, r *http.Request, user domain.User, fields url.Values, id string, v accountView) error {
 	ctx, actor := r.Context(), user.Actor()
 	if fields.Get("do") == "revoke" {
-		if err := s.DB.Users.DeleteAPIKey(ctx, actor, user.ID, fields.Get("id")); err != nil {
+		if err := s.DB.Users.DeleteAPIKey(ctx, actor, id, fields.Get("id")); err != nil {
 			return err
 		}
-		s.redirect(w, r, "/account?saved=key")
+		s.redirect(w, r, v.path()+"?saved=key")
 		return nil
 	}
-	v := accountView{User: user, Own: true, Form: "key"}
-	name := plain.Readable(fields.Get("name"))
-	v.Key, err = s.DB.Users.CreateAPIKey(ctx, actor, user.ID, name)
+	n, err := newKey(fields, s.Now())
+	var made users.CreatedKey
+	if err == nil {
+		made, err = s.DB.Users.CreateAPIKey(ctx, actor, id, n)
+	}
+	v.Form, v.Key = "key", made.Key
 	if err == nil {
 		return s.showAccount(w, r, user, http.StatusOK, v)
 	}
 	if v.Wrong = formError(err); v.Wrong == nil {
 		return err
 	}
-	v.Key, v.KeyName, v.Typed = "", name, users.NewUser{FirstName: user.FirstName, LastName: user.LastName}
+	v.NewKey = fields
 	return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 }
 

@@ -145,15 +145,15 @@ func TestStreamAsksForTheRightFirst(t *testing.T) {
 	b.must(err)
 	ada, err := b.db.Users.UserByName(t.Context(), domain.System, "ada")
 	b.must(err)
-	adas, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, ada.ID, "k")
+	adas, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, ada.ID, users.NewAPIKey{Name: "k"})
 	b.must(err)
 	admin, err := b.db.Users.DefaultUser(t.Context())
 	b.must(err)
-	roots, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, admin.ID, "k")
+	roots, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, admin.ID, users.NewAPIKey{Name: "k"})
 	b.must(err)
-	b.run("p", "r", key(roots))
-	b.stream("p", "r", "nothing that could be read", key(roots)).wants(400)
-	b.stream("p", "r", "nothing that could be read", key(adas)).wants(403)
+	b.run("p", "r", key(roots.Key))
+	b.stream("p", "r", "nothing that could be read", key(roots.Key)).wants(400)
+	b.stream("p", "r", "nothing that could be read", key(adas.Key)).wants(403)
 }
 
 // A history of any length is sampled evenly.

@@ -115,6 +115,9 @@ func (c *call) memberNamed(projectID, name string) (*member, error) {
 		alias = collections.Latest
 	}
 	all, err := c.members(projectID, collection)
+	if c.onlyLogs(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +216,16 @@ func (c *call) sequence(entity string, s *collections.Collection, project string
 // versionsOf returns the versions of an artifact, the newest first.
 func (c *call) versionsOf(s *collections.Collection) ([]member, error) {
 	all, err := c.db.Collections.Versions(c.ctx, c.actor, collections.Search{ProjectID: s.ProjectID, Name: s.Name})
+	if c.onlyLogs(err) {
+		return nil, nil
+	}
 	return versionMembers(all), err
+}
+
+// onlyLogs reports whether err denies the reading of other versions to an API key that is limited to
+// logging. Clients query these versions when they log a version, but do not need them.
+func (c *call) onlyLogs(err error) bool {
+	return err != nil && c.actor.Scope.Only == domain.ScopeLog && domain.AsError(err).Code == domain.CodeProjectPermissionRequired
 }
 
 // portfolio is a registered model as a collection of artifact versions.
@@ -552,6 +564,9 @@ func (c *call) projectArtifacts(o object, entity, projectID, project string) {
 	}
 	find := func(kind, name string) ([]listedCollection, error) {
 		all, err := c.collections(entity, projectID, project)
+		if c.onlyLogs(err) {
+			return nil, nil
+		}
 		return slices.DeleteFunc(all, func(l listedCollection) bool { return kind != "" && l.kind != kind || name != "" && l.name != name }), err
 	}
 	ofKind := func(kind string) func(args) (any, error) {

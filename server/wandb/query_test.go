@@ -37,9 +37,9 @@ func TestQueriesByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
 	apiKey := func(id string) opt {
-		k, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, id, "k")
+		k, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, id, users.NewAPIKey{Name: "k"})
 		b.must(err)
-		return key(k)
+		return key(k.Key)
 	}
 	admin, err := b.db.Users.DefaultUser(t.Context())
 	b.must(err)

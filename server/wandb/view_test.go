@@ -45,9 +45,9 @@ func TestViewRights(t *testing.T) {
 			_, err = b.db.Users.CreateUserPermission(t.Context(), domain.System, made.ID, projectID.ID, *p)
 			b.must(err)
 		}
-		k, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, made.ID, "k")
+		k, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, made.ID, users.NewAPIKey{Name: "k"})
 		b.must(err)
-		return key(k)
+		return key(k.Key)
 	}
 	nobody, reader := user("nobody", nil), user("reader", &users.PermissionPatch{})
 	writer := user("writer", &users.PermissionPatch{Create: new(true), Update: new(true), Delete: new(true)})

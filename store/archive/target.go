@@ -66,8 +66,7 @@ func (t targetTx) Now() scalar.Time { return t.Tx.Now }
 // projects.
 func (t targetTx) AllowCreate(projectID string) error {
 	if projectID == "" {
-		_, err := t.User(t.Actor)
-		return err
+		return t.AllowNewProject(t.Actor)
 	}
 	return t.Allow(t.Actor, projectID, domain.RightCreate)
 }

@@ -52,7 +52,7 @@ func TestChangesAreRecorded(t *testing.T) {
 	root := domain.Actor{UserID: admin, Key: "cluster"}
 	ada := must(b.Users.CreateUser(ctx, root, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
 	storetest.WantOK(t, b.Users.UpdateUser(ctx, root, ada, users.UserPatch{Password: new("another battery"), IsAdmin: new(false)}))
-	secret := must(b.Users.CreateAPIKey(ctx, root, ada, "laptop"))(t)
+	secret := must(b.Users.CreateAPIKey(ctx, root, ada, users.NewAPIKey{Name: "laptop"}))(t).Key
 	file := storetest.Raw(t, b.Path())
 	storetest.WantOK(t, b.Users.DeleteAPIKey(ctx, root, ada, storetest.Ask[string](t, file, `SELECT id FROM api_key`)))
 	project := must(b.Projects.CreateProject(ctx, root, domain.NewProject{Name: "iris"}))(t).ID

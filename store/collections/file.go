@@ -124,7 +124,7 @@ const MaxCompared = 5000
 func (v *View) Difference(before, after Version) (d Difference, err error) {
 	hashes := [2]map[string]string{{}, {}}
 	for i, a := range []*Version{&before, &after} {
-		if err := v.tx.Allow(v.tx.Actor, a.ProjectID, domain.RightRead); err != nil {
+		if err := a.allow(v.tx, v.tx.Actor, domain.RightRead); err != nil {
 			return d, err
 		}
 		var rows []File

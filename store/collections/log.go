@@ -94,7 +94,7 @@ func (db *DB) logFiles(ctx context.Context, actor domain.Actor, n NewVersion, fr
 func filesToLog(tx *domain.Tx, actor domain.Actor, iterationID, from string) (all []loggedFile, err error) {
 	it, err := tx.AllowIteration(actor, iterationID, domain.RightCreate)
 	if err == nil {
-		err = tx.Allow(actor, it.ProjectID, domain.RightRead)
+		err = tx.AllowRun(actor, it.ProjectID, it.Num, domain.RightRead)
 	}
 	if err != nil {
 		return nil, err

@@ -110,15 +110,11 @@ func (v *View) scope(where *search.SQL, q Search) error {
 // readable adds a condition that selects the projects that the actor can read. column is the column
 // with the project's id.
 func readable(tx *domain.Tx, actor domain.Actor, where *search.SQL, column string) error {
-	if actor.IsSystem() {
-		return nil
+	condition, args, err := tx.Having(actor, domain.RightRead, column)
+	if err == nil {
+		where.Add(` AND `+condition, args...)
 	}
-	u, err := tx.User(actor)
-	if err != nil || u.IsAdmin {
-		return err
-	}
-	where.Add(` AND `+column+` IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission = 1)`, u.ID)
-	return nil
+	return err
 }
 
 // Search calls View.Search on a new snapshot.

@@ -107,9 +107,19 @@ func versionByID(tx *domain.Tx, id string) (a Version, err error) {
 func allowVersion(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (Version, error) {
 	a, err := versionByID(tx, id)
 	if err == nil {
-		err = tx.Allow(actor, a.ProjectID, want)
+		err = a.allow(tx, actor, want)
 	}
 	return a, err
+}
+
+// allow returns an error if actor lacks the right want in the project of version a. An API key that
+// is limited to logging can only use the versions that its own runs log.
+func (a *Version) allow(tx *domain.Tx, actor domain.Actor, want domain.Right) error {
+	if actor.Scope.Only != domain.ScopeLog {
+		return tx.Allow(actor, a.ProjectID, want)
+	}
+	_, err := tx.AllowIteration(actor, a.IterationID, want)
+	return err
 }
 
 // Version returns the artifact version whose id or, if there is none, whose client id is the given
@@ -131,7 +141,7 @@ func (db *DB) Version(ctx context.Context, actor domain.Actor, id string) (Versi
 		if a.State == Pending {
 			want = domain.RightCreate
 		}
-		return a, tx.Allow(actor, a.ProjectID, want)
+		return a, a.allow(tx, actor, want)
 	})
 }
 

@@ -283,7 +283,7 @@ func (c *commits) enter(ctx context.Context, id string) (leave func(), err error
 // set.
 func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Version, at files.TreePlace, err error) {
 	if a, err = allowVersion(tx, actor, id, domain.RightCreate); err == nil {
-		err = tx.Allow(actor, a.ProjectID, domain.RightRead)
+		err = a.allow(tx, actor, domain.RightRead)
 	}
 	if err != nil || a.State == Committed {
 		return a, at, err

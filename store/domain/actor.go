@@ -11,6 +11,7 @@ import (
 type Actor struct {
 	UserID string
 	Key    string // name of the API key that the user authenticated with, or ""
+	Scope  Scope  // limits of the API key; the zero value without a key
 	// Anonymous is set if sign-in is off. The actor then has the rights of UserID, but records do not
 	// name UserID as their creator.
 	Anonymous bool
@@ -56,12 +57,16 @@ type User struct {
 	// PasswordChanged is the time of the last password change, or 0 if there was none.
 	PasswordChanged scalar.Time `json:"-" db:"password_changed"`
 
-	Key       string `json:"-" db:"key"` // name of the API key that the user authenticated with, or ""
-	Anonymous bool   `json:"-" db:"-"`   // set if sign-in is off
+	Key       string `json:"-" db:"key"`    // name of the API key that the user authenticated with, or ""
+	KeyID     string `json:"-" db:"key_id"` // id of this API key
+	Scope     Scope  `json:"-" db:"-"`      // limits of this API key
+	Anonymous bool   `json:"-" db:"-"`      // set if sign-in is off
 }
 
 // Actor returns the user as an actor.
-func (u User) Actor() Actor { return Actor{UserID: u.ID, Key: u.Key, Anonymous: u.Anonymous} }
+func (u User) Actor() Actor {
+	return Actor{UserID: u.ID, Key: u.Key, Scope: u.Scope, Anonymous: u.Anonymous}
+}
 
 // UserColumns lists the columns that are scanned into a User.
 const UserColumns = `
@@ -73,9 +78,17 @@ const UserColumns = `
 	user.created_date,
 	user.password_changed`
 
-// User returns the account of actor. For System, User returns an admin without an id. It returns
-// ACTOR_GONE if the account no longer exists.
-func (tx *Tx) User(actor Actor) (u User, err error) {
+// User returns the account of actor. For System, User returns an admin without an id. The account is
+// not an admin if the actor uses a limited API key. User returns ACTOR_GONE if the account no longer
+// exists.
+func (tx *Tx) User(actor Actor) (User, error) {
+	u, err := tx.account(actor)
+	u.IsAdmin = u.IsAdmin && !actor.Scope.Limited()
+	return u, err
+}
+
+// account is User without regard to the API key.
+func (tx *Tx) account(actor Actor) (u User, err error) {
 	if actor.system {
 		return User{IsAdmin: true}, nil
 	}
@@ -90,19 +103,30 @@ var errGone = Errorf(CodeActorGone, "This account does not exist any more.")
 
 // Admin returns ADMIN_REQUIRED if actor is not an admin.
 func (tx *Tx) Admin(actor Actor) error {
-	u, err := tx.User(actor)
-	if err == nil && !u.IsAdmin {
-		err = Errorf(CodeAdminRequired, "Only an admin may do this.")
+	u, err := tx.account(actor)
+	switch {
+	case err != nil:
+		return err
+	case !u.IsAdmin:
+		return Errorf(CodeAdminRequired, "Only an admin may do this.")
+	case actor.Scope.Limited():
+		return Errorf(CodeAdminRequired, "%s", actor.limit())
 	}
-	return err
+	return nil
 }
 
 // SameUser returns SAME_USER_REQUIRED if actor is neither an admin nor the user with the given
-// id.
+// id. An actor with a limited API key can change no account. With a key that may only read, it can
+// read its own account.
 func (tx *Tx) SameUser(actor Actor, id string) error {
 	u, err := tx.User(actor)
-	if err == nil && !u.IsAdmin && u.ID != id {
-		err = Errorf(CodeSameUserRequired, "Only this user or an admin may do this.")
+	switch {
+	case err != nil || u.IsAdmin:
+		return err
+	case u.ID != id:
+		return Errorf(CodeSameUserRequired, "Only this user or an admin may do this.")
+	case actor.Scope.Limited() && (tx.Writer() || actor.Scope != Scope{Only: ScopeRead}):
+		return Errorf(CodeSameUserRequired, "%s", actor.limit())
 	}
-	return err
+	return nil
 }

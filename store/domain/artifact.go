@@ -28,6 +28,13 @@ func (tx *Tx) AllowArtifact(actor Actor, id string, want Right) (r ResourceState
 	if err != nil {
 		return r, OrNotFound(err, Artifact)
 	}
-	r.Experiment, err = tx.AllowExperiment(actor, r.ExperimentID, want)
+	if r.IterationNum == nil || actor.Scope.Only != ScopeLog {
+		r.Experiment, err = tx.AllowExperiment(actor, r.ExperimentID, want)
+		return r, err
+	}
+	r.Experiment, err = tx.AllowExperiment(actor, r.ExperimentID, RightFind)
+	if err == nil {
+		err = tx.AllowRun(actor, r.Experiment.ProjectID, *r.IterationNum, want)
+	}
 	return r, err
 }

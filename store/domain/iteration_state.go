@@ -65,7 +65,7 @@ func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationSta
 	if err != nil {
 		return i, OrNotFound(err, Run)
 	}
-	return i, tx.Allow(actor, i.ProjectID, want)
+	return i, tx.AllowRun(actor, i.ProjectID, i.Num, want)
 }
 
 // AllowIterations is AllowIteration for up to MaxLimit iterations. The result has the order of
@@ -104,7 +104,7 @@ func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationS
 		return nil, err
 	}
 	for _, i := range all {
-		if err := tx.Allow(actor, i.ProjectID, want); err != nil {
+		if err := tx.AllowRun(actor, i.ProjectID, i.Num, want); err != nil {
 			return nil, err
 		}
 	}

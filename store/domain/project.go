@@ -38,19 +38,30 @@ func (n NewProject) Check() error {
 // InsertProject inserts a project and grants all four rights to actor. The caller must have
 // called n.Check.
 func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
-	u, err := tx.User(actor)
-	if err != nil {
+	if err := tx.AllowNewProject(actor); err != nil {
 		return Created{}, err
 	}
 	id := NewID()
-	_, err = tx.Exec(`INSERT INTO project (id, name, description, created_date, created_by, created_key)
+	_, err := tx.Exec(`INSERT INTO project (id, name, description, created_date, created_by, created_key)
 		VALUES (?, ?, ?, ?, `+CreatorValues+`)`,
 		id, n.Name, n.Description, tx.Now, actor.CreatorID(), actor.Key)
-	if err == nil && u.ID != "" {
-		_, err = tx.InsertPermission(Permission{UserID: u.ID, ProjectID: id,
+	if err == nil && !actor.system {
+		_, err = tx.InsertPermission(Permission{UserID: actor.UserID, ProjectID: id,
 			Create: true, Read: true, Update: true, Delete: true})
 	}
 	return Created{ID: id}, err
+}
+
+// AllowNewProject checks that actor may create a project. Every account may, but an API key can be
+// limited to reading or to a project.
+func (tx *Tx) AllowNewProject(actor Actor) error {
+	if _, err := tx.account(actor); err != nil {
+		return err
+	}
+	if actor.Scope.Only == ScopeRead || actor.Scope.ProjectID != "" {
+		return Errorf(CodeProjectPermissionRequired, "%s", actor.limit())
+	}
+	return nil
 }
 
 // AllowProject checks that actor has the wanted right in a project. It returns NOT_FOUND if the

@@ -57,7 +57,11 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 		case err == nil && old == p.Value:
 			continue
 		case err == nil && (owner.Replaceable == "" || !strings.HasPrefix(p.Key, owner.Replaceable)):
-			err = tx.Allow(actor, owner.ProjectID, RightUpdate)
+			if num, ok := owner.Key.(int64); ok && owner.Column == "iteration_num" {
+				err = tx.AllowRun(actor, owner.ProjectID, num, RightUpdate)
+			} else {
+				err = tx.Allow(actor, owner.ProjectID, RightUpdate)
+			}
 		case errors.Is(err, sql.ErrNoRows):
 			err = nil
 		}

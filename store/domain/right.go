@@ -14,7 +14,21 @@ const (
 	RightRead   Right = "read"
 	RightUpdate Right = "update"
 	RightDelete Right = "delete"
+	// RightFind is the right to find projects and experiments by name. Accounts that can read a
+	// project have it. An API key that is limited to logging needs it to find the place of a run.
+	RightFind Right = "find"
 )
+
+// ofAccount returns the right of an account that w requires.
+func (w Right) ofAccount() Right {
+	if w == RightFind {
+		return RightRead
+	}
+	return w
+}
+
+// column returns the column of user_permission that w requires.
+func (w Right) column() string { return string(w.ofAccount()) + `_permission` }
 
 // grant holds an actor's rights in a project.
 type grant map[Right]bool
@@ -26,14 +40,19 @@ func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
 		return nil
 	}
 	g, err := tx.grantOf(actor, projectID)
-	if err == nil && !g[want] {
-		err = Errorf(CodeProjectPermissionRequired,
-			"This needs the %s permission on the project; ask an admin for it.", want)
+	switch {
+	case err != nil:
+		return err
+	case !g[want.ofAccount()]:
+		return Errorf(CodeProjectPermissionRequired,
+			"This needs the %s permission on the project; ask an admin for it.", want.ofAccount())
+	case !actor.Scope.permits(want) || actor.Scope.ProjectID != "" && actor.Scope.ProjectID != projectID:
+		return Errorf(CodeProjectPermissionRequired, "%s", actor.limit())
 	}
-	return err
+	return nil
 }
 
-// grantOf returns the rights of actor in a project. Rights can't change in a snapshot, so
+// grantOf returns the rights of the account of actor in a project. Rights can't change in a snapshot, so
 // grantOf caches them in a snapshot.
 func (tx *Tx) grantOf(actor Actor, projectID string) (grant, error) {
 	key := grantKey{actor.UserID, projectID}

@@ -70,7 +70,14 @@ const artifactColumns = `
 // Artifacts returns the artifacts of an experiment, oldest first. It requires the right to
 // read.
 func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+	want := domain.RightRead
+	if q.IterationID != nil && v.tx.Actor.Scope.Only == domain.ScopeLog {
+		if _, err := v.tx.AllowIteration(v.tx.Actor, *q.IterationID, domain.RightRead); err != nil {
+			return domain.List[Artifact]{}, err
+		}
+		want = domain.RightFind
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, want); err != nil {
 		return domain.List[Artifact]{}, err
 	}
 	from := domain.ResourceFrom + `WHERE resource.experiment_id = ? AND ` + v.tx.Found("resource", "iteration") + ` AND ` + search.Contains(`resource.name`)

@@ -82,7 +82,7 @@ func (v *View) Experiments(projectID string, q ExperimentQuery) (domain.List[Exp
 			return domain.List[Experiment]{}, err
 		}
 	}
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightFind); err != nil {
 		return domain.List[Experiment]{}, err
 	}
 	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.Condition("experiment") +
@@ -103,7 +103,7 @@ func (db *DB) Experiments(ctx context.Context, actor domain.Actor, projectID str
 
 // Experiment returns the experiment with the given id. It requires the right to read.
 func (v *View) Experiment(id string) (e Experiment, err error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightFind); err != nil {
 		return e, err
 	}
 	err = v.tx.Get(&e, `SELECT `+experimentColumns+` FROM experiment WHERE id = ?`, id)

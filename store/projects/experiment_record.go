@@ -33,7 +33,7 @@ type ExperimentRecordQuery struct {
 
 // ExperimentRecord returns an experiment with its properties. It requires the right to read.
 func (v *View) ExperimentRecord(id string) (ExperimentRecord, error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightFind); err != nil {
 		return ExperimentRecord{}, err
 	}
 	all, err := experimentRecords(v.tx, []string{id})
@@ -52,7 +52,7 @@ func (db *DB) ExperimentRecord(ctx context.Context, actor domain.Actor, id strin
 // experiments have the name, ExperimentNamed returns the oldest one. It prefers experiments
 // outside the trash. It requires the right to read.
 func (v *View) ExperimentNamed(projectID, name string) (e ExperimentRecord, err error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightFind); err != nil {
 		return e, err
 	}
 	var id string
@@ -74,7 +74,7 @@ func (db *DB) ExperimentNamed(ctx context.Context, actor domain.Actor, projectID
 func (v *View) ExperimentRecords(projectID string, q ExperimentRecordQuery) (domain.List[ExperimentRecord], error) {
 	p := q.Clamp()
 	l := domain.List[ExperimentRecord]{Data: []ExperimentRecord{}, Limit: p.Limit, Offset: p.Offset}
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightFind); err != nil {
 		return l, err
 	}
 	sort := append(q.Sort[:len(q.Sort):len(q.Sort)], filter.SortKey{Ref: filter.Ref{Key: filter.Key{Field: filter.ID}}})

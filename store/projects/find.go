@@ -2,6 +2,7 @@ package projects
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tracker/store/domain"
@@ -50,7 +51,7 @@ func (db *DB) FindTexts(ctx context.Context, actor domain.Actor, text string, li
 		return strings.Join(all, ` AND `), args
 	}
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]FoundText, error) {
-		u, err := tx.User(actor)
+		readable, may, err := tx.Having(actor, domain.RightRead, `project.id`)
 		if err != nil {
 			return nil, err
 		}
@@ -65,10 +66,10 @@ func (db *DB) FindTexts(ctx context.Context, actor domain.Actor, text string, li
 					JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
 					JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
 					WHERE iteration.deleted_date IS NULL
-					AND (? OR project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission))
+					AND `+readable+`
 					ORDER BY iteration.num DESC LIMIT ?)
 				`+strings.Replace(query, `MATCHES`, where, 1)+` LIMIT ?`,
-				append(append([]any{u.IsAdmin, u.ID, maxFindTexts}, args...), max(0, min(limit, domain.MaxLimit)))...)
+				append(append(append(slices.Clone(may), maxFindTexts), args...), max(0, min(limit, domain.MaxLimit)))...)
 			found = append(found, some...)
 			return err
 		}
@@ -174,16 +175,16 @@ func (db *DB) Find(ctx context.Context, actor domain.Actor, text string, limit i
 			named(`artifact_version.collection || ':' || artifact_alias.alias`, `experiment.name`) + `))`
 	}
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Found, error) {
-		u, err := tx.User(actor)
+		readable, may, err := tx.Having(actor, domain.RightRead, `id`)
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, u.IsAdmin, u.ID)
+		args = append(args, may...)
 		query := `
 			WITH readable AS (
 				SELECT id, name, created_date FROM project
 				WHERE deleted_date IS NULL
-				AND (? OR id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)))
+				AND ` + readable + `)
 			SELECT kind, id, name, within FROM (
 				SELECT
 					0 AS rank,

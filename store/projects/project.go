@@ -50,16 +50,12 @@ const projectColumns = `
 
 // Projects returns the projects that the actor may read, newest first.
 func (v *View) Projects(q ProjectQuery) (domain.List[Project], error) {
-	u, err := v.tx.User(v.tx.Actor)
+	readable, args, err := v.tx.Having(v.tx.Actor, domain.RightFind, `project.id`)
 	if err != nil {
 		return domain.List[Project]{}, err
 	}
-	from := `FROM project WHERE project.deleted_date IS NULL AND ` + search.Contains(`project.name`)
-	args := []any{q.Name}
-	if !u.IsAdmin {
-		from += ` AND project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)`
-		args = append(args, u.ID)
-	}
+	from := `FROM project WHERE project.deleted_date IS NULL AND ` + readable + ` AND ` + search.Contains(`project.name`)
+	args = append(args, q.Name)
 	return domain.PageOf[Project](v.tx, q.Page, projectColumns, from, `project.created_date DESC, project.id DESC`, args...)
 }
 
@@ -70,7 +66,7 @@ func (db *DB) Projects(ctx context.Context, actor domain.Actor, q ProjectQuery) 
 
 // Project returns the project with the given id. It requires the right to read.
 func (v *View) Project(id string) (p Project, err error) {
-	if err := v.tx.AllowProject(v.tx.Actor, id, domain.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, id, domain.RightFind); err != nil {
 		return p, err
 	}
 	err = v.tx.Get(&p, `SELECT `+projectColumns+` FROM project WHERE id = ?`, id)
@@ -89,7 +85,7 @@ func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string)
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
 		id, err := projectNamed(tx, actor, name)
 		if err == nil {
-			err = tx.Allow(actor, id, domain.RightRead)
+			err = tx.Allow(actor, id, domain.RightFind)
 		}
 		return id, err
 	})
@@ -108,7 +104,7 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 	created, err := domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
 		id, err := projectNamed(tx, actor, n.Name) // another caller might have created the project
 		if err == nil {
-			return domain.Created{ID: id, Existing: true}, tx.Allow(actor, id, domain.RightRead)
+			return domain.Created{ID: id, Existing: true}, tx.Allow(actor, id, domain.RightFind)
 		}
 		if domain.AsError(err).Code != domain.CodeNotFound {
 			return domain.Created{}, err
@@ -122,16 +118,16 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 // have the name, it returns the oldest project that actor may read. If actor may not read any
 // of these projects, projectNamed returns the oldest project.
 func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
-	u, err := tx.User(actor)
+	readable, args, err := tx.Having(actor, domain.RightFind, `id`)
 	if err != nil {
 		return "", err
 	}
 	err = tx.Row(`SELECT id FROM project WHERE (name = ? OR id = ?) AND deleted_date IS NULL
 		ORDER BY
-			NOT (? OR id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)),
+			NOT `+readable+`,
 			created_date,
 			id
-		LIMIT 1`, name, name, u.IsAdmin, u.ID).Scan(&id)
+		LIMIT 1`, append([]any{name, name}, args...)...).Scan(&id)
 	return id, domain.OrNotFound(err, "project")
 }
 

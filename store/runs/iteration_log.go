@@ -115,7 +115,7 @@ func AllowReopened(tx *domain.Tx, id string) (domain.IterationState, error) {
 		return it, err
 	}
 	if it.Ended() {
-		return it, tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate)
+		return it, tx.AllowRun(tx.Actor, it.ProjectID, it.Num, domain.RightUpdate)
 	}
 	tx.Seen = append(tx.Seen, it.Num)
 	return it, nil
@@ -127,7 +127,7 @@ func logIteration(tx *domain.Tx, id string, l IterationLog) error {
 		return err
 	}
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
-		if err := tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate); err != nil {
+		if err := tx.AllowRun(tx.Actor, it.ProjectID, it.Num, domain.RightUpdate); err != nil {
 			return err
 		}
 	}

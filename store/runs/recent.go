@@ -26,7 +26,7 @@ func (v *View) EndedIterations(limit int) ([]RecentIteration, error) {
 }
 
 func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
-	u, err := v.tx.User(v.tx.Actor)
+	readable, args, err := v.tx.Having(v.tx.Actor, domain.RightRead, `project.id`)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
 		CROSS JOIN iteration ON iteration.num = recent.num
 		JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
 		JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
-		WHERE ? OR project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)
-		LIMIT ?`, recentRead, u.IsAdmin, u.ID, min(limit, domain.MaxLimit))
+		WHERE `+readable+`
+		LIMIT ?`, append(append([]any{recentRead}, args...), min(limit, domain.MaxLimit))...)
 	if err != nil {
 		return nil, err
 	}

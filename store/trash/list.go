@@ -172,15 +172,11 @@ const (
 // List returns records in the trash, last deleted first. It omits records of projects in which
 // the actor lacks the right to delete.
 func (v *View) List(q Query) (domain.List[Trashed], error) {
-	u, err := v.tx.User(v.tx.Actor)
+	removable, args, err := v.tx.Having(v.tx.Actor, domain.RightDelete, `trashed.project_id`)
 	if err != nil {
 		return domain.List[Trashed]{}, err
 	}
-	from, args := trashRows+`WHERE trashed.deleted_date > 0`, []any{} // deleted_date is 0 while the record is being purged
-	if !u.IsAdmin {
-		from += ` AND trashed.project_id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND delete_permission)`
-		args = append(args, u.ID)
-	}
+	from := trashRows + `WHERE trashed.deleted_date > 0 AND ` + removable // deleted_date is 0 while the record is being purged
 	if q.ProjectID != nil {
 		from += ` AND trashed.project_id = ?`
 		args = append(args, *q.ProjectID)

@@ -42,7 +42,7 @@ func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Strea
 			return false, err
 		}
 		if replaced > 0 {
-			if err := tx.Allow(actor, it.ProjectID, domain.RightUpdate); err != nil {
+			if err := tx.AllowRun(actor, it.ProjectID, it.Num, domain.RightUpdate); err != nil {
 				return false, err
 			}
 		}

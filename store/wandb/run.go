@@ -299,7 +299,7 @@ func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, insert
 		return err
 	}
 	if !inserted && (replaces || reopened) {
-		return tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate)
+		return tx.AllowRun(tx.Actor, it.ProjectID, it.Num, domain.RightUpdate)
 	}
 	return nil
 }

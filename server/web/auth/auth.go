@@ -231,10 +231,18 @@ func (a *Auth) User(r *http.Request) (domain.User, error) {
 // keyOwner returns the account to which an API key belongs.
 func (a *Auth) keyOwner(ctx context.Context, key string) (domain.User, error) {
 	u, err := a.db.Users.UserOfAPIKey(ctx, key)
-	if err != nil && domain.AsError(err).Code == domain.CodeInvalidCredentials {
-		err = errKey
+	return u, keyError(err)
+}
+
+// keyError returns the error of a request for an error of the store about its API key.
+func keyError(err error) error {
+	switch {
+	case errors.Is(err, users.ErrKeyExpired):
+		return errKeyExpired
+	case err != nil && domain.AsError(err).Code == domain.CodeInvalidCredentials:
+		return errKey
 	}
-	return u, err
+	return err
 }
 
 // bearer returns the bearer token of a request.
@@ -263,10 +271,11 @@ func (a *Auth) defaultUser(ctx context.Context) (domain.User, error) {
 var (
 	errMissing = domain.Errorf(web.CodeTokenMissing,
 		"This needs the header `Authorization: Bearer <token>`; get a token with POST /auth.")
-	errInvalid = domain.Errorf(web.CodeTokenInvalid, "The token is not valid; sign in again.")
-	errKey     = domain.Errorf(web.CodeTokenInvalid, "The API key is invalid or was revoked; create another one.")
-	errChanged = domain.Errorf(web.CodeTokenInvalid, "The password was changed after this token was issued; sign in again.")
-	errExpired = domain.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
+	errInvalid    = domain.Errorf(web.CodeTokenInvalid, "The token is not valid; sign in again.")
+	errKey        = domain.Errorf(web.CodeTokenInvalid, "The API key is invalid or was revoked; create another one.")
+	errKeyExpired = domain.Errorf(web.CodeTokenExpired, "The API key has expired; create another one.")
+	errChanged    = domain.Errorf(web.CodeTokenInvalid, "The password was changed after this token was issued; sign in again.")
+	errExpired    = domain.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
 )
 
 // verify checks a token. It returns the current account of the token, and the token's claims.

@@ -42,7 +42,8 @@ func TestTokenIsNoAPIKey(t *testing.T) {
 func TestAPIKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
-	key, err := f.db.Users.CreateAPIKey(t.Context(), domain.System, f.ada.ID, "cluster")
+	made, err := f.db.Users.CreateAPIKey(t.Context(), domain.System, f.ada.ID, users.NewAPIKey{Name: "cluster"})
+	key := made.Key
 	if err != nil || len(key) != 40 || !users.IsAPIKey(key) {
 		t.Fatalf("the key is %q, %v", key, err)
 	}
@@ -92,7 +93,8 @@ func TestAPIKey(t *testing.T) {
 func TestAPIKeyOfREST(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
-	key, err := f.db.Users.CreateAPIKey(t.Context(), domain.System, f.ada.ID, "cluster")
+	made, err := f.db.Users.CreateAPIKey(t.Context(), domain.System, f.ada.ID, users.NewAPIKey{Name: "cluster"})
+	key := made.Key
 	if err != nil {
 		t.Fatal(err)
 	}

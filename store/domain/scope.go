@@ -1,0 +1,91 @@
+package domain
+
+// ScopeKind is the kind of use to which an API key is limited.
+type ScopeKind string
+
+// The kinds of use. The zero value is no limit.
+const (
+	ScopeAll  ScopeKind = ""
+	ScopeRead ScopeKind = "read" // reading
+	ScopeLog  ScopeKind = "log"  // logging: adding records, and changing and reading the key's own runs
+)
+
+// Scope limits the rights of an API key. The rights of the actor are the rights of the account that
+// the scope permits. The zero value permits all of them.
+type Scope struct {
+	Only      ScopeKind
+	ProjectID string // the only project that the key can be used in; "" for all projects
+}
+
+// Limited reports whether s limits the rights of the account.
+func (s Scope) Limited() bool { return s != Scope{} }
+
+// permits reports whether s permits the use of a right in its projects.
+func (s Scope) permits(want Right) bool {
+	switch s.Only {
+	case ScopeAll:
+		return true
+	case ScopeRead:
+		return want == RightRead || want == RightFind
+	case ScopeLog:
+		return want == RightCreate || want == RightFind
+	}
+	return false
+}
+
+// limit returns a message that says what the API key of a permits.
+func (a Actor) limit() string {
+	text := "The API key is limited"
+	switch a.Scope.Only {
+	case ScopeRead:
+		text += " to reading"
+	case ScopeLog:
+		text += " to logging"
+	}
+	if a.Scope.ProjectID != "" {
+		text += " in one project"
+		if a.Scope.Only == ScopeAll {
+			text = "The API key is limited to one project"
+		}
+	}
+	return text + "; use another key for this."
+}
+
+// AllowRun is Allow for a right that concerns an iteration. An API key that is limited to logging
+// also has the account's rights to read and update the iterations that were created with it.
+func (tx *Tx) AllowRun(actor Actor, projectID string, num int64, want Right) error {
+	if actor.Scope.Only == ScopeLog && want != RightDelete {
+		own, err := tx.Has(`SELECT 1 FROM iteration
+			JOIN user ON user.id = ? AND user.username = iteration.created_by
+			WHERE iteration.num = ? AND iteration.created_key = ?`, actor.UserID, num, actor.Key)
+		if err != nil {
+			return err
+		}
+		if own {
+			actor.Scope.Only = ScopeAll
+		}
+	}
+	return tx.Allow(actor, projectID, want)
+}
+
+// Having returns an SQL condition that is true if actor has the right want in the project whose id
+// is in the given column. args are the parameters of the condition.
+func (tx *Tx) Having(actor Actor, want Right, column string) (condition string, args []any, err error) {
+	u, err := tx.account(actor)
+	if err != nil {
+		return "", nil, err
+	}
+	if !actor.Scope.permits(want) {
+		return `FALSE`, nil, nil
+	}
+	condition = `TRUE`
+	if !u.IsAdmin {
+		condition = column + ` IN (SELECT project_id FROM user_permission WHERE user_id = ? AND ` + want.column() + `)`
+		args = append(args, u.ID)
+	}
+	if actor.Scope.ProjectID != "" {
+		condition += ` AND ` + column + ` = ?`
+		args = append(args, actor.Scope.ProjectID)
+	}
+	return `(` + condition + `)`, args, nil
+}
