@@ -73,10 +73,10 @@ func (tx *Tx) InsertExperiment(id, projectID, name, description string) error {
 const MaxSearched = 10_000
 
 // AllowExperiments returns the ids of the existing experiments, sorted and without duplicates. It
-// returns an error if actor lacks the right to read one of them. Experiments in the trash are
+// returns an error if actor lacks the right want in one of them. Experiments in the trash are
 // included only if trash is set. Experiments of projects in the trash are never included. inTrash
 // reports for each returned id whether the experiment is in the trash.
-func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
+func (tx *Tx) AllowExperiments(actor Actor, ids []string, want Right, trash bool) (existing []string, inTrash map[string]bool, err error) {
 	var found []struct {
 		ID        string `db:"id"`
 		ProjectID string `db:"project_id"`
@@ -91,7 +91,7 @@ func (tx *Tx) AllowExperiments(actor Actor, ids []string, trash bool) (existing 
 		if e.Deleted && !trash {
 			continue
 		}
-		if err := tx.Allow(actor, e.ProjectID, RightRead); err != nil {
+		if err := tx.Allow(actor, e.ProjectID, want); err != nil {
 			return nil, nil, err
 		}
 		existing, inTrash[e.ID] = append(existing, e.ID), e.Deleted

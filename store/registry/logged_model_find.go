@@ -26,7 +26,7 @@ func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]L
 	if len(experimentIDs) > domain.MaxSearched {
 		return nil, domain.Invalid("experiment_ids", "At most %d experiments can be searched at once.", domain.MaxSearched)
 	}
-	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, false)
+	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, domain.RightRead, false)
 	if err != nil {
 		return nil, err
 	}

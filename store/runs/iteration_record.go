@@ -74,7 +74,7 @@ func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], er
 	if len(q.Experiments) > domain.MaxSearched {
 		return l, domain.Invalid("experiment_ids", "At most %d experiments can be searched at once.", domain.MaxSearched)
 	}
-	experiments, inTrash, err := v.tx.AllowExperiments(v.tx.Actor, q.Experiments, q.Trash != domain.NotTrash)
+	experiments, inTrash, err := v.tx.AllowExperiments(v.tx.Actor, q.Experiments, domain.RightRead, q.Trash != domain.NotTrash)
 	if err != nil || len(experiments) == 0 {
 		return l, err
 	}

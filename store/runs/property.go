@@ -106,7 +106,7 @@ func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id st
 // It omits experiments without the property. The actor needs the right to read every experiment
 // that exists.
 func (v *View) PropertyOf(experimentIDs []string, key string) (map[string]string, error) {
-	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, true)
+	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, domain.RightFind, true)
 	if err != nil {
 		return nil, err
 	}
