@@ -18,3 +18,8 @@ func (s *Server) createUserPermission(c *call) error {
 	created, err := s.db.Users.CreateUserPermission(c.ctx, c.actor, user, project, b)
 	return c.created(created, err, "userpermission", "user", user, "project", project)
 }
+
+func (s *Server) shareProject(c *call, b users.NewMember) error {
+	created, err := s.db.Users.ShareProject(c.ctx, c.actor, c.vars["id"], b)
+	return c.created(created, err, "userpermission", created.ID)
+}

@@ -1,18 +1,22 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // grantJSON returns a permission as JSON. rights are separated by spaces.
 func grantJSON(id string, p person, project, name, rights string) string {
 	return fmt.Sprintf(`{"id":%q,"user_id":%q,"username":%q,"project_id":%q,"project_name":%q,
-		"create_permission":%v,"read_permission":%v,"update_permission":%v,"delete_permission":%v}`,
+		"create_permission":%v,"read_permission":%v,"update_permission":%v,"delete_permission":%v,"owner":%v}`,
 		id, p.id, p.name, project, name,
 		strings.Contains(rights, "create"), strings.Contains(rights, "read"),
-		strings.Contains(rights, "update"), strings.Contains(rights, "delete"))
+		strings.Contains(rights, "update"), strings.Contains(rights, "delete"), strings.Contains(rights, "owner"))
 }
 
 func TestPermissionHappyPath(t *testing.T) {
@@ -96,7 +100,103 @@ func TestMembersAreListedByUserName(t *testing.T) {
 	for _, p := range []person{owner, zoe, a.root} {
 		a.get("/project/"+project+"/members", as(p)).is(pageJSON(3,
 			grantJSON(b, bob, project, "iris", "create read"),
-			grantJSON(o, owner, project, "iris", "create read update delete"),
+			grantJSON(o, owner, project, "iris", "create read update delete owner"),
 			grantJSON(z, zoe, project, "iris", "read")))
 	}
+}
+
+// An owner shares a project, makes others owners, and can't leave as the last owner. Members can't
+// share.
+func TestOwnersShare(t *testing.T) {
+	a := start(t)
+	ada, bob, eve := a.user("ada"), a.user("bob"), a.user("eve")
+	project := a.do("POST", "/project", `{"name":"vision"}`, as(ada)).id()
+	members := "/project/" + project + "/members"
+	b := a.do("POST", members, `{"username":"bob"}`, as(ada)).wants(201).id()
+	a.get("/project/"+project, as(bob)).wants(200)
+	limited := as(a.keyOf(ada, users.NewAPIKey{Scope: new(users.KeyLog)}))
+	a.unchanged(func() {
+		a.do("POST", members, `{"username":"eve"}`, as(bob)).fails(403, "ADMIN_REQUIRED", "")
+		a.do("PATCH", "/userpermission/"+b, `{"owner":true}`, as(bob)).fails(403, "ADMIN_REQUIRED", "")
+		a.do("DELETE", "/userpermission/"+b, "", as(eve)).fails(403, "ADMIN_REQUIRED", "")
+		a.do("POST", members, `{"username":"nobody"}`, as(ada)).fails(422, "INVALID_PAYLOAD", "username")
+		a.do("POST", members, `{"username":"ada","owner":false}`, as(ada)).fails(409, "CONFLICT", "")
+		a.do("POST", members, `{"username":"eve"}`, limited).fails(403, "ADMIN_REQUIRED", "")
+	})
+	a.do("POST", members, `{"username":"bob","create_permission":true,"owner":true}`, as(ada)).wants(200)
+	var own string
+	for _, p := range a.members(project) {
+		if p.UserID == ada.id {
+			own = p.ID
+		}
+	}
+	a.do("DELETE", "/userpermission/"+own, "", as(ada)).wants(204)
+	a.unchanged(func() { a.do("DELETE", "/userpermission/"+b, "", as(bob)).fails(409, "CONFLICT", "") })
+	a.do("DELETE", "/userpermission/"+b, "").wants(204)
+	a.get("/project/"+project, as(bob)).fails(403, "PROJECT_PERMISSION_REQUIRED", "")
+}
+
+// members returns the permissions in a project.
+func (a api) members(project string) []domain.Permission {
+	a.t.Helper()
+	l, err := a.db.Users.ProjectMembers(a.t.Context(), domain.System, project, domain.FirstPage)
+	a.must(err)
+	return l.Data
+}
+
+// A name never leads into a project that the caller was not given, also for an admin. Otherwise bob
+// could read what an admin logs to a project of this name.
+func TestNamesLeadOnlyIntoGivenProjects(t *testing.T) {
+	a := start(t)
+	ada, bob := a.user("ada"), a.user("bob")
+	bobs := a.do("POST", "/project", `{"name":"vision"}`, as(bob)).id()
+	found := func(p person) string {
+		t.Helper()
+		var page struct{ Data []struct{ ID string } }
+		a.must(json.Unmarshal([]byte(a.get("/project?name=vision&given=true", as(p)).wants(200).body), &page))
+		var ids []string
+		for _, r := range page.Data {
+			ids = append(ids, r.ID)
+		}
+		return strings.Join(ids, " ")
+	}
+	named := func(p person) string {
+		t.Helper()
+		id, err := a.db.Projects.ProjectNamed(t.Context(), p.actor(), "vision")
+		if err != nil && domain.AsError(err).Code != domain.CodeNotFound {
+			t.Fatal(err)
+		}
+		return id
+	}
+	for _, p := range []person{ada, a.root} {
+		if found(p) != "" || named(p) != "" {
+			t.Errorf("%s finds the project of bob", p.name)
+		}
+	}
+	id, err := a.db.Projects.EnsureProject(t.Context(), a.root.actor(), domain.NewProject{Name: "vision"})
+	a.must(err)
+	if id == bobs || found(a.root) != id || named(a.root) != id {
+		t.Error("the admin logs to the project of bob")
+	}
+	if named(bob) != bobs || found(bob) != bobs {
+		t.Error("bob does not find his project")
+	}
+	a.do("POST", "/project/"+bobs+"/members", `{"username":"ada"}`, as(bob)).wants(201)
+	if named(ada) != bobs {
+		t.Error("ada does not find the shared project")
+	}
+	own := a.do("POST", "/project", `{"name":"vision"}`, as(ada)).id()
+	if named(ada) != own || found(ada) != own+" "+bobs {
+		t.Errorf("ada finds %s", found(ada))
+	}
+	// A project without members is left to the admins.
+	a.must(a.db.Users.DeleteUser(t.Context(), domain.System, bob.id))
+	a.do("POST", "/project/"+bobs+"/members", `{"username":"ada","read_permission":false}`).wants(200)
+	for _, m := range a.members(bobs) {
+		a.do("DELETE", "/userpermission/"+m.ID, "").wants(204)
+	}
+	if found(a.root) != id+" "+bobs && found(a.root) != bobs+" "+id {
+		t.Errorf("the admin finds %s", found(a.root))
+	}
+	a.get("/project?given=yes").fails(422, "INVALID_PAYLOAD", "given")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func projectJSON(id, name, description string, experiments, iterations int) string {
-	return fmt.Sprintf(`{"id":%q,"name":%q,"description":%q,"created_by":"<any>","created_key":null,"created_date":%q,"experiment_count":%d,"iteration_count":%d}`,
+	return fmt.Sprintf(`{"id":%q,"name":%q,"description":%q,"created_by":"<any>","created_key":null,"owner":"<any>","created_date":%q,"experiment_count":%d,"iteration_count":%d}`,
 		id, name, description, nowText, experiments, iterations)
 }
 
@@ -22,7 +22,7 @@ func TestProjectHappyPath(t *testing.T) {
 
 	// The creator has all four permissions.
 	a.get("/user/"+ada.id+"/permissions", as(ada)).is(pageJSON(1,
-		grantJSON("<any>", ada, id, "iris", "create read update delete")))
+		grantJSON("<any>", ada, id, "iris", "create read update delete owner")))
 
 	e := a.experiment(id)
 	a.iteration(e)

@@ -64,6 +64,8 @@ var samples = []sample{
 	{method: "PATCH", route: "/project/{id}", path: "/project/$project", body: `{"name":"n"}`, needs: "update", status: 204},
 	{method: "DELETE", route: "/project/{id}", path: "/project/$project", needs: "delete", status: 204},
 	{method: "GET", route: "/project/{id}/members", path: "/project/$project/members", needs: "read", status: 200},
+	{method: "POST", route: "/project/{id}/members", path: "/project/$project/members",
+		body: `{"username":"default","delete_permission":false}`, needs: "admin", status: 200},
 	{method: "GET", route: "/project/{id}/records", path: "/project/$project/records", needs: "read", status: 200},
 	{method: "GET", route: "/project/{id}/archive", path: "/project/$project/archive", needs: "read", status: 200},
 	{method: "POST", route: "/project/{id}/archive", path: "/project/$project/archive",

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 35;
+PRAGMA user_version = 36;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -711,7 +711,7 @@ CREATE TABLE user_permission (
     create_permission INTEGER NOT NULL CHECK (create_permission IN (0, 1)),
     read_permission   INTEGER NOT NULL CHECK (read_permission IN (0, 1)),
     update_permission INTEGER NOT NULL CHECK (update_permission IN (0, 1)),
-    delete_permission INTEGER NOT NULL CHECK (delete_permission IN (0, 1)),
+    delete_permission INTEGER NOT NULL CHECK (delete_permission IN (0, 1)), owner INTEGER NOT NULL DEFAULT 0 CHECK (owner IN (0, 1)),
     UNIQUE (user_id, project_id)
 ) STRICT;
 

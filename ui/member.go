@@ -19,7 +19,7 @@ type membersView struct {
 	Project projects.Project
 	Rows    []domain.Permission
 	Pager   pager
-	Admin   bool
+	Share   bool // whether the user may change permissions
 	Form    memberForm
 }
 
@@ -44,7 +44,8 @@ func (f memberForm) rights(p domain.Permission) domain.Permission {
 	if f.wrong(p.ID) == "" {
 		return p
 	}
-	for has, ticked := range map[*bool]*bool{&p.Create: f.Rights.Create, &p.Read: f.Rights.Read, &p.Update: f.Rights.Update, &p.Delete: f.Rights.Delete} {
+	for has, ticked := range map[*bool]*bool{&p.Create: f.Rights.Create, &p.Read: f.Rights.Read, &p.Update: f.Rights.Update, &p.Delete: f.Rights.Delete,
+		&p.Owner: f.Rights.Owner} {
 		if ticked != nil {
 			*has = *ticked
 		}
@@ -60,7 +61,7 @@ func (v membersView) newName() string {
 	return v.Form.Username
 }
 
-// members lists the members of a project and their permissions. Only admins can change
+// members lists the members of a project and their permissions. Only owners and admins can change
 // permissions.
 func (s *site) members(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showMembers(w, r, user, http.StatusOK, membersView{})
@@ -78,7 +79,11 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user domain.U
 		if err != nil {
 			return nil, err
 		}
-		v.Project, v.Rows, v.Admin = p, list.Data, user.IsAdmin
+		rights, err := db.Users.Rights(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		v.Project, v.Rows, v.Share = p, list.Data, rights.Owner
 		v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
 		f, err := s.inside(db, "Members", user, place{projectID: p.ID})
 		if err != nil {
@@ -95,7 +100,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.
 	ctx, actor := r.Context(), user.Actor()
 	typed := memberForm{ID: fields.Get("permission"), Username: plain.Readable(fields.Get("username")),
 		Rights: users.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
-			Update: checked(fields, "update"), Delete: checked(fields, "delete")}}
+			Update: checked(fields, "update"), Delete: checked(fields, "delete"), Owner: checked(fields, "owner")}}
 	switch fields.Get("do") {
 	case "save":
 		err = s.DB.Users.UpdateUserPermission(ctx, actor, typed.ID, typed.Rights)
@@ -103,14 +108,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.
 		err = s.DB.Users.DeleteUserPermission(ctx, actor, typed.ID)
 	default:
 		typed.ID = ""
-		var member domain.User
-		member, err = s.DB.Users.UserByName(ctx, actor, typed.Username)
-		if err != nil && web.AsError(err).Code == domain.CodeNotFound {
-			err = domain.Invalid("username", "There is no user with this name.")
-		}
-		if err == nil {
-			_, err = s.DB.Users.CreateUserPermission(ctx, actor, member.ID, idOf(r), typed.Rights)
-		}
+		_, err = s.DB.Users.AddMember(ctx, actor, idOf(r), users.NewMember{Username: typed.Username, PermissionPatch: typed.Rights})
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showMembers(w, r, user, web.StatusOf(typed.Wrong.Code), membersView{Form: typed})

@@ -61,10 +61,11 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 		if q.Name != "" {
 			v.Found += " found"
 		}
+		label := projectLabels(list.Data)
 		for _, p := range list.Data {
 			v.Rows = append(v.Rows, projectRow{
 				Path:        "/project/" + p.ID,
-				Name:        p.Name,
+				Name:        label(p),
 				Description: plain.Line(p.Description, 200),
 				Experiments: humanize.Comma(int64(p.ExperimentCount)),
 				Iterations:  humanize.Comma(int64(p.IterationCount)),
@@ -86,6 +87,21 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.
 		f.Crumbs = []crumb{{Name: "Projects"}}
 		return projectsPage(f, v), nil
 	})
+}
+
+// projectLabels returns a function that returns the name of a project for a list. If several projects
+// in the list have the same name, their names are followed by their owners.
+func projectLabels(all []projects.Project) func(projects.Project) string {
+	named := map[string]int{}
+	for _, p := range all {
+		named[p.Name]++
+	}
+	return func(p projects.Project) string {
+		if named[p.Name] < 2 || p.Owner == nil {
+			return p.Name
+		}
+		return p.Name + " (" + *p.Owner + ")"
+	}
 }
 
 // nameQuery returns the search text in ?q=. The text is cut to domain.MaxName characters,

@@ -57,9 +57,10 @@ func (s *site) side(db *store.View, at place) ([]sideLink, error) {
 		}
 		list.Data = append([]projects.Project{p}, list.Data...)
 	}
+	label := projectLabels(list.Data)
 	var links []sideLink
 	for _, p := range list.Data {
-		l := sideLink{Name: p.Name, Path: "/project/" + p.ID, Current: current(p)}
+		l := sideLink{Name: label(p), Path: "/project/" + p.ID, Current: current(p)}
 		if l.Current {
 			l.Here = at.experimentID == "" && !at.models
 			if l.Below, l.More, err = s.sideBelow(db, at); err != nil {

@@ -30,9 +30,9 @@ type accountView struct {
 	Wrong   *domain.Error
 	Saved   string // message after a change, "" for none
 	Keys    []keyRow
-	Key     string             // API key that was just created, "" for none
-	NewKey  url.Values         // rejected input of the form for a new API key
-	Choices []projects.Project // projects to which a new API key can be limited
+	Key     string       // API key that was just created, "" for none
+	NewKey  url.Values   // rejected input of the form for a new API key
+	Choices []keyProject // projects to which a new API key can be limited
 	Created moment
 }
 
@@ -50,6 +50,9 @@ type keyRow struct {
 	Created, Expires, Used moment
 	Expired                bool
 }
+
+// keyProject is a project to which an API key can be limited.
+type keyProject struct{ ID, Name string }
 
 // limits returns what the key can be used for, or "" for everything.
 func (k keyRow) limits() string {
@@ -155,7 +158,10 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user domain.U
 			if err != nil {
 				return nil, err
 			}
-			v.Choices = list.Data
+			label := projectLabels(list.Data)
+			for _, p := range list.Data {
+				v.Choices = append(v.Choices, keyProject{p.ID, label(p)})
+			}
 		}
 		v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
 		if v.Wrong == nil || v.Form != "names" {

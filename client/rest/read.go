@@ -224,3 +224,23 @@ func (c *Client) Stop(ctx context.Context, run string) error {
 func (c *Client) SetNotes(ctx context.Context, run, notes string) error {
 	return c.do(ctx, http.MethodPatch, "/iteration/"+url.PathEscape(run), nil, map[string]string{"notes": notes}, nil)
 }
+
+// Members returns at most limit permissions on a project, sorted by user name.
+func (c *Client) Members(ctx context.Context, project string, limit int) ([]Member, error) {
+	all, _, err := list[Member](ctx, c, "/project/"+url.PathEscape(project)+"/members", nil, limit)
+	return all, err
+}
+
+// Share sets the permissions of a user on a project.
+func (c *Client) Share(ctx context.Context, project, username string, r Rights) error {
+	body := struct {
+		Username string `json:"username"`
+		Rights
+	}{username, r}
+	return c.do(ctx, http.MethodPost, "/project/"+url.PathEscape(project)+"/members", nil, body, nil)
+}
+
+// Unshare deletes a permission.
+func (c *Client) Unshare(ctx context.Context, permission string) error {
+	return c.do(ctx, http.MethodDelete, "/userpermission/"+url.PathEscape(permission), nil, nil, nil)
+}

@@ -149,3 +149,23 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 // String returns the number with six significant digits.
 func (n Number) String() string { return strconv.FormatFloat(float64(n), 'g', 6, 64) }
+
+// Member is the permission of a user on a project.
+type Member struct {
+	ID       string `json:"id"`
+	Username string `json:"username"`
+	Create   bool   `json:"create_permission"`
+	Read     bool   `json:"read_permission"`
+	Update   bool   `json:"update_permission"`
+	Delete   bool   `json:"delete_permission"`
+	Owner    bool   `json:"owner"`
+}
+
+// Rights are permissions to set.
+type Rights struct {
+	Create bool `json:"create_permission"`
+	Read   bool `json:"read_permission"`
+	Update bool `json:"update_permission"`
+	Delete bool `json:"delete_permission"`
+	Owner  bool `json:"owner"`
+}

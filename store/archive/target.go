@@ -88,7 +88,7 @@ func (t targetTx) Copied(ref record.Ref) error {
 	if admin, err := t.User(t.Actor); err != nil || admin.IsAdmin {
 		return err
 	}
-	_, err = t.InsertPermission(domain.Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
+	_, err = t.InsertPermission(domain.Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true, Owner: true})
 	return err
 }
 

@@ -15,6 +15,7 @@ type Project struct {
 	Name        string `json:"name" db:"name"`
 	Description string `json:"description" db:"description"`
 	domain.Creator
+	Owner           *string     `json:"owner" db:"owner"` // user name of the first owner; nil if nobody owns the project
 	CreatedDate     scalar.Time `json:"created_date" db:"created_date"`
 	ExperimentCount int         `json:"experiment_count" db:"experiment_count"`
 	IterationCount  int         `json:"iteration_count" db:"iteration_count"`
@@ -32,7 +33,8 @@ type ProjectPatch struct {
 // ProjectQuery selects projects.
 type ProjectQuery struct {
 	domain.Page
-	Name string // text that the name must contain, ignoring case; "" for all projects
+	Name  string // text that the name must contain, ignoring case; "" for all projects
+	Given bool   // only projects that the actor finds by name, first the projects that the actor owns
 }
 
 const projectColumns = `
@@ -42,6 +44,9 @@ const projectColumns = `
 	project.created_date,
 	project.created_by,
 	project.created_key,
+	(SELECT user.username FROM user_permission JOIN user ON user.id = user_permission.user_id
+		WHERE user_permission.project_id = project.id AND user_permission.owner
+		ORDER BY user_permission.id LIMIT 1) AS owner,
 	(SELECT count(*) FROM experiment
 		WHERE experiment.project_id = project.id AND experiment.deleted_date IS NULL) AS experiment_count,
 	(SELECT count(*) FROM experiment JOIN iteration ON iteration.experiment_id = experiment.id
@@ -54,9 +59,19 @@ func (v *View) Projects(q ProjectQuery) (domain.List[Project], error) {
 	if err != nil {
 		return domain.List[Project]{}, err
 	}
-	from := `FROM project WHERE project.deleted_date IS NULL AND ` + readable + ` AND ` + search.Contains(`project.name`)
+	from, order := `FROM project `, `project.created_date DESC, project.id DESC`
+	if q.Given {
+		given, more, err := v.tx.Given(v.tx.Actor, `project.id`)
+		if err != nil {
+			return domain.List[Project]{}, err
+		}
+		from += `LEFT JOIN user_permission AS mine ON mine.project_id = project.id AND mine.user_id = ? `
+		order = `coalesce(mine.owner, 0) DESC, project.created_date, project.id`
+		readable, args = readable+` AND `+given, append(append([]any{v.tx.Actor.UserID}, args...), more...)
+	}
+	from += `WHERE project.deleted_date IS NULL AND ` + readable + ` AND ` + search.Contains(`project.name`)
 	args = append(args, q.Name)
-	return domain.PageOf[Project](v.tx, q.Page, projectColumns, from, `project.created_date DESC, project.id DESC`, args...)
+	return domain.PageOf[Project](v.tx, q.Page, projectColumns, from, order, args...)
 }
 
 // Projects calls View.Projects on a new snapshot.
@@ -78,12 +93,11 @@ func (db *DB) Project(ctx context.Context, actor domain.Actor, id string) (Proje
 	return view(ctx, db, actor, func(v *View) (Project, error) { return v.Project(id) })
 }
 
-// ProjectNamed returns the id of the project with the given name or id. If several projects
-// have the name, it returns the oldest project that actor may read. It returns NOT_FOUND if
-// there is no such project.
+// ProjectNamed returns the id of the project with the given name or id, as domain.Tx.ProjectNamed does.
+// It requires the right to find the project.
 func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string) (string, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
-		id, err := projectNamed(tx, actor, name)
+		id, err := tx.ProjectNamed(actor, name, name)
 		if err == nil {
 			err = tx.Allow(actor, id, domain.RightFind)
 		}
@@ -102,7 +116,7 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 		return "", err
 	}
 	created, err := domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
-		id, err := projectNamed(tx, actor, n.Name) // another caller might have created the project
+		id, err := tx.ProjectNamed(actor, n.Name, n.Name) // another caller might have created the project
 		if err == nil {
 			return domain.Created{ID: id, Existing: true}, tx.Allow(actor, id, domain.RightFind)
 		}
@@ -112,23 +126,6 @@ func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.Ne
 		return tx.InsertProject(actor, n)
 	})
 	return created.ID, err
-}
-
-// projectNamed returns the id of the project with the given name or id. If several projects
-// have the name, it returns the oldest project that actor may read. If actor may not read any
-// of these projects, projectNamed returns the oldest project.
-func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
-	readable, args, err := tx.Having(actor, domain.RightFind, `id`)
-	if err != nil {
-		return "", err
-	}
-	err = tx.Row(`SELECT id FROM project WHERE (name = ? OR id = ?) AND deleted_date IS NULL
-		ORDER BY
-			NOT `+readable+`,
-			created_date,
-			id
-		LIMIT 1`, append([]any{name, name}, args...)...).Scan(&id)
-	return id, domain.OrNotFound(err, "project")
 }
 
 // CreateProject creates a project and grants actor all four rights in the project.

@@ -3,6 +3,8 @@ package users
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"strings"
 
 	"tracker/store/domain"
@@ -16,6 +18,13 @@ type PermissionPatch struct {
 	Read   *bool `json:"read_permission"`
 	Update *bool `json:"update_permission"`
 	Delete *bool `json:"delete_permission"`
+	Owner  *bool `json:"owner"`
+}
+
+// NewMember holds the arguments of ShareProject.
+type NewMember struct {
+	Username string `json:"username"`
+	PermissionPatch
 }
 
 const (
@@ -28,7 +37,8 @@ const (
 	user_permission.create_permission,
 	user_permission.read_permission,
 	user_permission.update_permission,
-	user_permission.delete_permission`
+	user_permission.delete_permission,
+	user_permission.owner`
 
 	permissionFrom = `FROM user_permission
 	JOIN user ON user.id = user_permission.user_id
@@ -38,8 +48,8 @@ const (
 	permissionShown = `project_id IN (SELECT id FROM project WHERE deleted_date IS NULL)`
 )
 
-// Rights returns the actor's rights in a project. An admin has all rights. Rights requires the
-// right to read.
+// Rights returns the actor's rights in a project. An admin has all rights. Owner is set if the
+// actor may give and take permissions. Rights requires the right to read.
 func (v *View) Rights(projectID string) (domain.Permission, error) {
 	p := domain.Permission{UserID: v.tx.Actor.UserID, ProjectID: projectID}
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
@@ -51,6 +61,10 @@ func (v *View) Rights(projectID string) (domain.Permission, error) {
 		if *has = err == nil; err != nil && domain.AsError(err).Code != domain.CodeProjectPermissionRequired {
 			return p, err
 		}
+	}
+	err := v.tx.AllowShare(v.tx.Actor, projectID)
+	if p.Owner = err == nil; err != nil && domain.AsError(err).Code != domain.CodeAdminRequired {
+		return p, err
 	}
 	return p, nil
 }
@@ -86,10 +100,10 @@ func (db *DB) ProjectMembers(ctx context.Context, actor domain.Actor, projectID 
 }
 
 // UserPermission returns a user's permission in a project. It returns NOT_FOUND if the user has
-// no permission in the project. The actor must be an admin.
+// no permission in the project. The actor must be an owner of the project or an admin.
 func (db *DB) UserPermission(ctx context.Context, actor domain.Actor, userID, projectID string) (domain.Permission, error) {
 	return domain.Read(ctx, db.base, func(tx *domain.Tx) (p domain.Permission, err error) {
-		if err := tx.Admin(actor); err != nil {
+		if err := tx.AllowShare(actor, projectID); err != nil {
 			return p, err
 		}
 		err = tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+
@@ -99,10 +113,10 @@ func (db *DB) UserPermission(ctx context.Context, actor domain.Actor, userID, pr
 }
 
 // CreateUserPermission grants a user a permission in a project. It returns CONFLICT if the user
-// already has a permission in the project. The actor must be an admin.
+// already has a permission in the project. The actor must be an owner of the project or an admin.
 func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, userID, projectID string, p PermissionPatch) (domain.Created, error) {
 	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
-		if err := tx.Admin(actor); err != nil {
+		if err := tx.AllowShare(actor, projectID); err != nil {
 			return domain.Created{}, err
 		}
 		if err := tx.Exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
@@ -111,42 +125,98 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor domain.Actor, user
 		if err := tx.Exists(`SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL`, projectID, "project"); err != nil {
 			return domain.Created{}, err
 		}
-		grant := domain.Permission{UserID: userID, ProjectID: projectID, Read: true}
-		for set, to := range map[*bool]*bool{
-			&grant.Create: p.Create, &grant.Read: p.Read, &grant.Update: p.Update, &grant.Delete: p.Delete} {
-			if to != nil {
-				*set = *to
-			}
-		}
-		id, err := tx.InsertPermission(grant)
-		if sqlite.IsDuplicate(err) {
-			return domain.Created{}, domain.Errorf(domain.CodeConflict,
-				"This user already has a permission on this project; change that one.")
-		}
-		if err == nil {
-			err = auditPermission(tx, domain.ActionGrant, id)
-		}
-		return domain.Created{ID: id}, err
+		return insertPermission(tx, userID, projectID, p)
 	})
 }
 
-// UpdateUserPermission changes a permission. The actor must be an admin.
+func insertPermission(tx *domain.Tx, userID, projectID string, p PermissionPatch) (domain.Created, error) {
+	grant := domain.Permission{UserID: userID, ProjectID: projectID, Read: true}
+	for set, to := range map[*bool]*bool{
+		&grant.Create: p.Create, &grant.Read: p.Read, &grant.Update: p.Update, &grant.Delete: p.Delete, &grant.Owner: p.Owner} {
+		if to != nil {
+			*set = *to
+		}
+	}
+	id, err := tx.InsertPermission(grant)
+	if sqlite.IsDuplicate(err) {
+		return domain.Created{}, domain.Errorf(domain.CodeConflict,
+			"This user already has a permission on this project; change that one.")
+	}
+	if err == nil {
+		err = auditPermission(tx, domain.ActionGrant, id)
+	}
+	return domain.Created{ID: id}, err
+}
+
+// AddMember is CreateUserPermission for the user with the given name.
+func (db *DB) AddMember(ctx context.Context, actor domain.Actor, projectID string, n NewMember) (domain.Created, error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		userID, err := memberNamed(tx, actor, projectID, n.Username)
+		if err != nil {
+			return domain.Created{}, err
+		}
+		return insertPermission(tx, userID, projectID, n.PermissionPatch)
+	})
+}
+
+// ShareProject is AddMember, but it changes an existing permission. Existing reports whether it did.
+func (db *DB) ShareProject(ctx context.Context, actor domain.Actor, projectID string, n NewMember) (domain.Created, error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		userID, err := memberNamed(tx, actor, projectID, n.Username)
+		if err != nil {
+			return domain.Created{}, err
+		}
+		var id string
+		err = tx.Row(`SELECT id FROM user_permission WHERE user_id = ? AND project_id = ?`, userID, projectID).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return insertPermission(tx, userID, projectID, n.PermissionPatch)
+		}
+		if err == nil {
+			err = updatePermission(tx, actor, id, n.PermissionPatch)
+		}
+		return domain.Created{ID: id, Existing: true}, err
+	})
+}
+
+// memberNamed returns the id of the user with the given name, after checking that actor may share the
+// project. It returns INVALID_PAYLOAD if the user does not exist.
+func memberNamed(tx *domain.Tx, actor domain.Actor, projectID, username string) (id string, err error) {
+	if err := tx.AllowShare(actor, projectID); err != nil {
+		return "", err
+	}
+	if err := tx.Exists(`SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL`, projectID, "project"); err != nil {
+		return "", err
+	}
+	err = tx.Row(`SELECT id FROM user WHERE username = ?`, username).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = domain.Invalid("username", "There is no user with this name.")
+	}
+	return id, err
+}
+
+// UpdateUserPermission changes a permission. The actor must be an owner of the project or an admin.
+// UpdateUserPermission returns CONFLICT if the actor is the last owner and gives that up.
 func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id string, p PermissionPatch) error {
 	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
-		if err := tx.Admin(actor); err != nil {
-			return err
-		}
-		n, err := tx.Exec(`UPDATE user_permission SET
-				create_permission = coalesce(?, create_permission),
-				read_permission   = coalesce(?, read_permission),
-				update_permission = coalesce(?, update_permission),
-				delete_permission = coalesce(?, delete_permission)
-			WHERE id = ? AND `+permissionShown, p.Create, p.Read, p.Update, p.Delete, id)
-		if err := domain.ChangedOne(n, err, "permission"); err != nil {
-			return err
-		}
-		return auditPermission(tx, domain.ActionGrant, id)
+		return updatePermission(tx, actor, id, p)
 	})
+}
+
+func updatePermission(tx *domain.Tx, actor domain.Actor, id string, p PermissionPatch) error {
+	if err := allowPermission(tx, actor, id, p.Owner != nil && !*p.Owner); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`UPDATE user_permission SET
+			create_permission = coalesce(?, create_permission),
+			read_permission   = coalesce(?, read_permission),
+			update_permission = coalesce(?, update_permission),
+			delete_permission = coalesce(?, delete_permission),
+			owner             = coalesce(?, owner)
+		WHERE id = ?`, p.Create, p.Read, p.Update, p.Delete, p.Owner, id)
+	if err != nil {
+		return err
+	}
+	return auditPermission(tx, domain.ActionGrant, id)
 }
 
 // auditPermission appends an event about a permission to the audit trail. The record is the project, and
@@ -163,7 +233,7 @@ func auditPermission(tx *domain.Tx, action domain.Action, id string) error {
 		for _, r := range []struct {
 			has  bool
 			name domain.Right
-		}{{p.Create, domain.RightCreate}, {p.Read, domain.RightRead}, {p.Update, domain.RightUpdate}, {p.Delete, domain.RightDelete}} {
+		}{{p.Create, domain.RightCreate}, {p.Read, domain.RightRead}, {p.Update, domain.RightUpdate}, {p.Delete, domain.RightDelete}, {p.Owner, "owner"}} {
 			if r.has {
 				rights = append(rights, string(r.name))
 			}
@@ -173,16 +243,44 @@ func auditPermission(tx *domain.Tx, action domain.Action, id string) error {
 	return tx.Audit(domain.Event{Action: action, Kind: domain.AuditKind(domain.TrashedProject), ID: p.ProjectID, Name: p.ProjectName, Detail: detail})
 }
 
-// DeleteUserPermission deletes a permission. The actor must be an admin.
+// allowPermission checks that actor may change the permission with the given id. If disowns is set, it
+// returns CONFLICT for the permission of the last owner, except for an admin.
+func allowPermission(tx *domain.Tx, actor domain.Actor, id string, disowns bool) error {
+	var projectID string
+	var last bool
+	err := tx.Row(`SELECT project_id, owner AND NOT EXISTS (SELECT 1 FROM user_permission AS other
+			WHERE other.project_id = user_permission.project_id AND other.owner AND other.id <> user_permission.id)
+		FROM user_permission WHERE id = ? AND `+permissionShown, id).Scan(&projectID, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err := tx.Admin(actor); err != nil { // tell only admins that there is no permission with this id
+			return err
+		}
+		return domain.NotFound("permission")
+	}
+	if err != nil {
+		return err
+	}
+	if err := tx.AllowShare(actor, projectID); err != nil {
+		return err
+	}
+	u, err := tx.User(actor)
+	if err == nil && disowns && last && !u.IsAdmin {
+		err = domain.Errorf(domain.CodeConflict, "The last owner of a project must stay; make somebody else an owner first.")
+	}
+	return err
+}
+
+// DeleteUserPermission deletes a permission. The actor must be an owner of the project or an admin.
+// DeleteUserPermission returns CONFLICT if the actor is the last owner.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
-		if err := tx.Admin(actor); err != nil {
+		if err := allowPermission(tx, actor, id, true); err != nil {
 			return err
 		}
 		if err := auditPermission(tx, domain.ActionRevoke, id); err != nil {
 			return err
 		}
-		n, err := tx.Exec(`DELETE FROM user_permission WHERE id = ? AND `+permissionShown, id)
-		return domain.ChangedOne(n, err, "permission")
+		_, err := tx.Exec(`DELETE FROM user_permission WHERE id = ?`, id)
+		return err
 	})
 }

@@ -52,9 +52,7 @@ func (v *View) IDOf(id string) (string, error) {
 	return name, err
 }
 
-// Project returns the id of the project with the given name or id. It returns NOT_FOUND if no
-// project matches. If several projects match, it prefers a project in which the actor may create,
-// then a project that the actor may read, then the oldest project.
+// Project returns the id of the project with the given name or id, as domain.Tx.ProjectNamed does.
 //
 // The actor needs no right, because every method that accepts the id checks the rights.
 func (v *View) Project(name string) (string, error) {
@@ -62,16 +60,7 @@ func (v *View) Project(name string) (string, error) {
 }
 
 func wandbProjectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
-	err = tx.Row(`SELECT project.id FROM project
-		LEFT JOIN user_permission ON user_permission.project_id = project.id AND user_permission.user_id = ?
-		WHERE (project.name = ? OR project.id = ?) AND project.deleted_date IS NULL
-		ORDER BY
-			coalesce(user_permission.create_permission, 0) DESC,
-			coalesce(user_permission.read_permission, 0) DESC,
-			project.created_date,
-			project.id
-		LIMIT 1`, actor.UserID, transfer.FitName(name), name).Scan(&id)
-	return id, domain.OrNotFound(err, "project")
+	return tx.ProjectNamed(actor, name, transfer.FitName(name))
 }
 
 // Iteration returns the iteration id of a run. project and name are the names that W&B's

@@ -75,7 +75,7 @@ class Sender:
         self._points = Points(client, self.id, adopted, self._reopen_for, self._keep)
         self._orphaned = 0
         self._experiment = ""
-        self._names = Names(client)
+        self._names = Names(client, tell)
         self._mute = False  # whether the server does not accept console lines
         self._opened = False  # whether the iteration was reopened for late items; its former end is in the spool
         self._closed = False  # whether this sender has ended the iteration
