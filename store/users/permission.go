@@ -265,7 +265,7 @@ func allowPermission(tx *domain.Tx, actor domain.Actor, id string, disowns bool)
 	}
 	u, err := tx.User(actor)
 	if err == nil && disowns && last && !u.IsAdmin {
-		err = domain.Errorf(domain.CodeConflict, "The last owner of a project must stay; make somebody else an owner first.")
+		err = domain.Errorf(domain.CodeConflict, "The last owner of a project must stay; make another user an owner first.")
 	}
 	return err
 }
