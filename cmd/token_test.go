@@ -73,5 +73,7 @@ func TestTokenForWandb(t *testing.T) {
 	if u, err := openDB(t).Users.UserOfAPIKey(t.Context(), key); err != nil || u.Username != "default" {
 		t.Errorf("the key is of %v, %v", u.Username, err)
 	}
-	runMain(t, nil, "", "token", "--user", "default", "--wandb", "--expires", "1h").refused(t, 2, "--expires")
+	runMain(t, nil, "", "token", "--user", "default", "--wandb", "--expires", "1h", "--scope", "log").must(t)
+	runMain(t, nil, "", "token", "--user", "default", "--wandb", "--scope", "all of it").refused(t, 1, "scope")
+	runMain(t, nil, "", "token", "--user", "default", "--scope", "log").refused(t, 2, "--wandb")
 }

@@ -8,7 +8,6 @@ from urllib.parse import quote
 from ._http import Client, Refused
 from ._value import digest
 
-
 PROJECTS = "/project"
 
 
