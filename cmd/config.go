@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,8 @@ type Config struct {
 	EnableUI        bool       `env:"SERVICE_ENABLE_UI" envDefault:"true" flag:"enable-ui" kind:"bool" usage:"serve the dashboard"`
 	UIHost          host       `env:"SERVICE_UI_HOST" envDefault:"127.0.0.1" flag:"ui-host" kind:"address" usage:"address that the dashboard listens on"`
 	UIPort          port       `env:"SERVICE_UI_PORT" envDefault:"9001" flag:"ui-port" kind:"number" usage:"port of the dashboard; 0 for any free port"`
-	BasePath        basePath   `env:"SERVICE_BASE_PATH" flag:"base-path" kind:"path" usage:"path under which a proxy serves API and dashboard, like /tracker"`
+	PublicURL       publicURL  `env:"SERVICE_PUBLIC_URL" flag:"public-url" kind:"url" usage:"address of the dashboard behind a proxy, like https://lab.example.com/tracker; the API is at /api below it"`
+	BasePath        basePath   `env:"SERVICE_BASE_PATH" flag:"base-path" kind:"path" usage:"path under which a proxy serves API and dashboard, like /tracker (default: the path of SERVICE_PUBLIC_URL)"`
 	DBFile          string     `env:"SERVICE_DB_FILE" envDefault:"tracker.db" flag:"db-file" kind:"file" usage:"database file"`
 	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"require sign-in; without sign-in everybody is the admin"`
 	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"key that signs the tokens; safer in the environment than on a command line"`
@@ -244,7 +246,11 @@ func parse(values []value) (cfg Config, wrong mistakes) {
 			wrong = append(wrong, mistake{v.name, fmt.Sprintf("%s %v, not %q (from %s)", v.name, why, v.masked(), v.where())})
 		}
 	}
-	return cfg, append(wrong, cfg.mistakes()...)
+	wrong = append(wrong, cfg.mistakes()...)
+	if cfg.BasePath == "" {
+		cfg.BasePath = cfg.PublicURL.path()
+	}
+	return cfg, wrong
 }
 
 func (v value) where() string {
@@ -264,6 +270,12 @@ func (c Config) mistakes() (wrong mistakes) {
 	}
 	if c.EnableUI && c.Port != 0 && c.Port == c.UIPort && c.Host == c.UIHost {
 		add("SERVICE_UI_PORT", "must not be %d like SERVICE_PORT: the dashboard needs its own port", c.UIPort)
+	}
+	if path := c.PublicURL.path(); c.PublicURL != "" && c.BasePath != "" && c.BasePath != path {
+		add("SERVICE_BASE_PATH", "must be %q like the path of SERVICE_PUBLIC_URL, or not set, not %q", cmp.Or(path, "/"), c.BasePath)
+	}
+	if c.PublicURL != "" && !c.EnableUI {
+		add("SERVICE_PUBLIC_URL", "must not be set when SERVICE_ENABLE_UI is false: it is the address of the dashboard, whose port also serves the API")
 	}
 	if c.EnableAuth && weakSecret(c.JWTSecret) {
 		add("SERVICE_JWT_SECRET", "must be your own secret, of %d characters or more, when SERVICE_ENABLE_AUTH is true; keep one in the file .env, which each start and `tracker token` read: %s", auth.MinSecret, keepSecret)

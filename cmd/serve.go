@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ the write-ahead log is merged into the database file. A second signal ends the s
 immediately. In neither case is anything lost that the server has acknowledged.`,
 		Example: `  tracker serve
   tracker serve --port 8000 --ui-port 8001 --db-file /srv/tracker/tracker.db
-  tracker serve --base-path /tracker   # behind a proxy, at https://lab.example.com/tracker
+  tracker serve --public-url https://lab.example.com/tracker   # behind a proxy
   ` + keepSecret + `
   tracker serve --enable-auth --host 0.0.0.0 --ui-host 0.0.0.0`,
 		Args:              cobra.NoArgs,
@@ -134,6 +135,9 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	}
 	for _, f := range servers {
 		fmt.Fprintf(a.stdout, "%-10s %s\n", f.title, f.url)
+	}
+	if cfg.PublicURL != "" {
+		fmt.Fprintf(a.stdout, "%-10s %s\n%-10s %s\n", "Public", cfg.PublicURL, "Public API", cfg.PublicURL+web.APIPath)
 	}
 	defer a.prepareArtifacts(ctx, db, log)()
 	defer runInBackground(ctx, backups)()
@@ -224,14 +228,15 @@ func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *s
 		Logger:      log,
 		Metrics:     metrics,
 		Version:     Version(),
-		BasePath:    string(cfg.BasePath),
+		Site:        web.Site{BasePath: string(cfg.BasePath), Public: string(cfg.PublicURL), DashboardPort: dashboardPort},
 		CORSOrigins: cfg.CORSOrigins,
 		Hosts:       cfg.hosts(cfg.Host),
-		Proxies:     cfg.TrustedProxies,
-		Streams:     streams,
+
+		DashboardHosts: cfg.hosts(cfg.UIHost),
+		Proxies:        cfg.TrustedProxies,
+		Streams:        streams,
 
 		MLflowProject: cfg.MLflowProject,
-		DashboardPort: dashboardPort,
 		Tables:        preview.RowReader(db),
 	})
 	if err != nil {
@@ -249,9 +254,10 @@ func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *s
 		Version:        Version(),
 		BasePath:       string(cfg.BasePath),
 		APIURL:         f[0].url,
+		PublicURL:      string(cfg.PublicURL),
 		Document:       server.Document(),
 		Observe:        metrics.Observe,
-		TrustedOrigins: cfg.CORSOrigins,
+		TrustedOrigins: cfg.formOrigins(),
 		Hosts:          cfg.hosts(cfg.UIHost),
 		Proxies:        cfg.TrustedProxies,
 		Streams:        streams,
@@ -264,7 +270,7 @@ func (f webServers) build(db *store.DB, cfg Config, log *slog.Logger, metrics *s
 	if err != nil {
 		return err
 	}
-	f[1].server = httpServer(dashboard, log)
+	f[1].server = httpServer(web.Split(dashboard, api.OnDashboard(), string(cfg.BasePath)), log)
 	f[1].server.RegisterOnShutdown(dashboard.EndStreams)
 	return nil
 }
@@ -276,9 +282,19 @@ func (c Config) hosts(bound host) *web.Hosts {
 		return nil
 	}
 	names := append([]string{string(c.Host), string(c.UIHost)}, c.TrustedHosts...)
-	for _, origin := range c.CORSOrigins {
+	for _, origin := range c.formOrigins() {
 		_, at, _ := strings.Cut(origin, "://")
 		names = append(names, web.HostName(at))
 	}
 	return new(web.NewHosts(string(bound), names...))
+}
+
+// formOrigins returns the origins whose pages may write to the dashboard: the trusted origins, and
+// the dashboard's own origin behind a proxy, because a proxy can replace the Host header with which
+// the origin is compared otherwise.
+func (c Config) formOrigins() []string {
+	if c.PublicURL == "" {
+		return c.CORSOrigins
+	}
+	return append(slices.Clone(c.CORSOrigins), c.PublicURL.origin())
 }

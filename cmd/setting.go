@@ -191,6 +191,36 @@ func (w *webAddress) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// publicURL is the URL of the dashboard behind a proxy. Its path is a basePath.
+type publicURL string
+
+func (p *publicURL) UnmarshalText(text []byte) error {
+	u, err := url.Parse(strings.TrimSuffix(string(text), "/"))
+	if err == nil {
+		_, err = parseOrigin(u.Scheme + "://" + u.Host)
+	}
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" ||
+		u.EscapedPath() != "" && !basePathForm.MatchString(u.EscapedPath()) {
+		return errors.New("must be the address of the dashboard like https://lab.example.com/tracker, with a path of letters, digits and - . _ ~ or none")
+	}
+	origin, _ := parseOrigin(u.Scheme + "://" + u.Host)
+	*p = publicURL(origin + u.Path)
+	return nil
+}
+
+// path returns the path of p, which is "" for the root.
+func (p publicURL) path() basePath {
+	_, rest, _ := strings.Cut(string(p), "://")
+	at := strings.IndexByte(rest, '/')
+	if at < 0 {
+		return ""
+	}
+	return basePath(rest[at:])
+}
+
+// origin returns the origin of p in the form that browsers send, or "".
+func (p publicURL) origin() string { return strings.TrimSuffix(string(p), string(p.path())) }
+
 // byteSize is a number of bytes. It can be written with K, M or G for KiB, MiB or GiB.
 type byteSize int64
 

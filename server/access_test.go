@@ -82,7 +82,7 @@ func TestTokenIsNeededButForSignInAndHealth(t *testing.T) {
 	for _, s := range samples {
 		t.Run(s.name(), func(t *testing.T) {
 			a := a.on(t)
-			if open := s.route == "/auth" || s.route == "/health"; open != (s.needs == "") {
+			if open := s.route == "/auth" || s.route == "/health" || s.route == "/connection"; open != (s.needs == "") {
 				t.Fatalf("%q is needed", s.needs)
 			}
 			if s.needs == "" {

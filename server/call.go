@@ -247,7 +247,7 @@ func (c *call) created(created domain.Created, err error, location ...string) er
 
 // locate sets the Location header to the path with the given segments.
 func (c *call) locate(segments ...string) {
-	path := c.s.basePath
+	path := c.s.site.Prefix(c.r)
 	for _, s := range segments {
 		path += "/" + url.PathEscape(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"tracker/server"
+	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store"
 	"tracker/store/artifact"
@@ -78,13 +80,23 @@ func (b *buffer) String() string {
 
 // setup holds the settings of a server; its zero value requires tokens.
 type setup struct {
-	open    bool     // without authentication
-	base    string   // path prefix
-	origins []string // origins that may call it
+	open bool   // without authentication
+	base string // path prefix
+	// onDashboard starts the handler of the dashboard's port, which serves the API below /api
+	onDashboard bool
+	origins     []string // origins that may call it
 
 	backend   artifact.Backend // storage of artifacts; "" for the database
 	maxUpload int64
 	noTrash   bool // deletions are final
+}
+
+// prefix returns the prefix of the API's paths.
+func (s setup) prefix() string {
+	if s.onDashboard {
+		return s.base + web.APIPath
+	}
+	return s.base
 }
 
 // api is a running server with its own database.
@@ -159,13 +171,17 @@ func (a api) open() {
 		Logger:      slog.New(slog.NewJSONHandler(a.log, nil)),
 		Metrics:     metrics,
 		Version:     version,
-		BasePath:    a.setup.base,
+		Site:        web.Site{BasePath: a.setup.base},
 		CORSOrigins: a.setup.origins,
 		Now:         a.clock.now,
 		Tables:      preview.RowReader(a.db),
 	})
 	a.must(err)
-	a.server = httptest.NewServer(h)
+	handler := http.Handler(h)
+	if a.setup.onDashboard {
+		handler = h.OnDashboard()
+	}
+	a.server = httptest.NewServer(handler)
 }
 
 // emptyTrash purges the trash, including the bytes of artifacts.

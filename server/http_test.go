@@ -95,6 +95,64 @@ func TestBasePath(t *testing.T) {
 	}
 }
 
+// Below /api, the dashboard's port serves all routes. Paths in responses have this prefix.
+func TestBelowTheDashboard(t *testing.T) {
+	t.Parallel()
+	a := startWith(t, setup{base: "/lab/tracker", onDashboard: true})
+	w := a.world()
+	for _, s := range samples {
+		t.Run(s.name(), func(t *testing.T) {
+			a := a.on(t)
+			path, body := s.in(a, a.worldFor(s, w))
+			got := a.do(s.method, path, body, s.opts...).wants(s.status)
+			if place := got.header.Get("Location"); place != "" && !strings.HasPrefix(place, "/lab/tracker/api/") {
+				t.Errorf("Location is %q", place)
+			}
+			if policy := got.header.Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") {
+				t.Errorf("the policy %q lets the response run as a page of the dashboard", policy)
+			}
+		})
+	}
+}
+
+// The dashboard's cookie does not authenticate requests to the API.
+func TestCookieIsNoToken(t *testing.T) {
+	t.Parallel()
+	a := startWith(t, setup{onDashboard: true})
+	cookie := "tracker_token=" + a.root.token
+	for _, request := range []string{"GET /api/project", "GET /api/auth/me", "POST /api/project", "DELETE /api/trash",
+		"GET /api/api/2.0/mlflow/experiments/get?experiment_id=0", "POST /api/api/2.0/mlflow/experiments/create", "POST /api/graphql"} {
+		method, path, _ := strings.Cut(request, " ")
+		r, err := http.NewRequestWithContext(t.Context(), method, a.server.URL+path, strings.NewReader(`{"name":"by a cookie"}`))
+		a.must(err)
+		r.Header = http.Header{"Cookie": {cookie}, "Content-Type": {"application/json"}, "Sec-Fetch-Site": {"same-origin"}}
+		answer, err := a.server.Client().Do(r)
+		a.must(err)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s with only a cookie: %s", request, answer.Status)
+		}
+	}
+	for _, elsewhere := range []opt{header("Sec-Fetch-Site", "cross-site"), header("Origin", "https://evil.example")} {
+		a.do(http.MethodPost, "/project", `{"name":"from elsewhere"}`, elsewhere).fails(403, "CROSS_ORIGIN", "")
+	}
+}
+
+func TestConnection(t *testing.T) {
+	t.Parallel()
+	for _, onDashboard := range []bool{false, true} {
+		a := startWith(t, setup{base: "/lab", onDashboard: onDashboard})
+		host := strings.TrimPrefix(a.server.URL, "http://")
+		prefix := a.setup.prefix()
+		got := a.get("/connection", anonymous, header("X-Forwarded-Proto", "https"), header("X-Forwarded-Host", "evil.example")).wants(200)
+		got.has(`{"api_url":"https://` + host + prefix + `","scheme":"https","host":"` + host + `","path":"` + prefix + `/connection",
+			"base_path":"/lab","client_address":"127.0.0.1","public_url":null,"forwarded":["X-Forwarded-Proto"]}`)
+		if strings.Contains(got.body, "evil") {
+			t.Errorf("a header of an untrusted client is used: %s", got.body)
+		}
+	}
+}
+
 func TestWrongMethodIsToldWhatThePathTakes(t *testing.T) {
 	a := start(t)
 	allowed := map[string][]string{}

@@ -53,7 +53,7 @@ func key(k string) opt { return header("Idempotency-Key", k) }
 // not include the base path; body is sent unchanged.
 func (a api) do(method, path, body string, opts ...opt) answer {
 	a.t.Helper()
-	return a.send(method, a.setup.base+path, body, opts...)
+	return a.send(method, a.setup.prefix()+path, body, opts...)
 }
 
 // send is like do, but path is sent unchanged.
@@ -81,7 +81,7 @@ func (a api) send(method, path, body string, opts ...opt) answer {
 	got, err := readAnswer(res)
 	a.must(err)
 	ans := answer{t: a.t, what: method + " " + path, status: res.StatusCode, header: res.Header, body: string(got)}
-	if err := checkExchange(req, a.setup.base, body, ans); err != nil {
+	if err := checkExchange(req, a.setup.prefix(), body, ans); err != nil {
 		a.t.Errorf("%s: %d %.2000s\nis not what the document says: %v", ans.what, ans.status, ans.body, err)
 	}
 	return ans

@@ -28,17 +28,16 @@ type Options struct {
 	Logger      *slog.Logger
 	Metrics     *Metrics
 	Version     string
-	BasePath    string           // empty or a path that begins with a slash and does not end with a slash
-	CORSOrigins []string         // origins (scheme://host[:port]) whose pages can call the API
-	Hosts       *web.Hosts       // accepted host names of requests; nil accepts any name
-	Proxies     []netip.Prefix   // trusted proxies, whose headers contain the client's address
-	Streams     *web.Streams     // limits the number of event streams; nil means at most web.MaxStreams
-	Now         func() time.Time // returns the current time; nil means time.Now
+	Site        web.Site   // addresses of the API and the dashboard; MLflow and W&B clients print links to them
+	CORSOrigins []string   // origins (scheme://host[:port]) whose pages can call the API
+	Hosts       *web.Hosts // accepted host names of requests; nil accepts any name
+	// DashboardHosts is like Hosts, for requests to OnDashboard.
+	DashboardHosts *web.Hosts
+	Proxies        []netip.Prefix   // trusted proxies, whose headers contain the client's address
+	Streams        *web.Streams     // limits the number of event streams; nil means at most web.MaxStreams
+	Now            func() time.Time // returns the current time; nil means time.Now
 	// MLflowProject is the project for MLflow clients, see mlflow.Options.
 	MLflowProject string
-	// DashboardPort is the port of the dashboard, or "" if the dashboard is not served. MLflow
-	// and W&B clients print links that the server redirects to the dashboard.
-	DashboardPort string
 	// Tables reads a page of the rows of the table that an iteration logged under key, at the last
 	// step if step is nil. If Tables is nil, the server has no tables.
 	Tables TableReader
@@ -49,17 +48,18 @@ type TableReader func(ctx context.Context, actor domain.Actor, iterationID, key 
 
 // Server serves the routes of the API.
 type Server struct {
-	db       *store.DB
-	auth     *auth.Auth
-	log      *slog.Logger
-	metrics  *Metrics
-	version  string
-	basePath string
-	now      func() time.Time
-	memory   *web.Memory  // limits the memory of request bodies and responses
-	handler  http.Handler // router with all middleware
-	events   *web.Events
-	tables   TableReader
+	db      *store.DB
+	auth    *auth.Auth
+	log     *slog.Logger
+	metrics *Metrics
+	version string
+	site    web.Site
+	now     func() time.Time
+	memory  *web.Memory  // limits the memory of request bodies and responses
+	handler http.Handler // router with all middleware
+	mounted http.Handler // handler for the dashboard's port
+	events  *web.Events
+	tables  TableReader
 }
 
 type route struct {
@@ -92,6 +92,7 @@ func (s *Server) routes() []route {
 		user("POST", "/auth/refresh", s.refresh),
 		user("GET", "/auth/me", s.me),
 		open("GET", "/health", s.health),
+		open("GET", "/connection", s.connection),
 		user("GET", "/openapi.yaml", s.document),
 		user("GET", "/openapi.json", s.document),
 		user("GET", "/metrics", s.serverMetrics),
@@ -230,7 +231,7 @@ func (s *Server) routes() []route {
 // New returns a Server. It returns an error if o contains an invalid origin.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, log: o.Logger, metrics: o.Metrics,
-		memory: web.NewMemory(web.MaxMemory), version: o.Version, basePath: o.BasePath, now: o.Now, events: web.NewEvents(o.Streams), tables: o.Tables}
+		memory: web.NewMemory(web.MaxMemory), version: o.Version, site: o.Site, now: o.Now, events: web.NewEvents(o.Streams), tables: o.Tables}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -239,31 +240,38 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients, err := mlflow.New(mlflow.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, Project: o.MLflowProject,
-		BasePath: o.BasePath, DashboardPort: o.DashboardPort})
+	clients, err := mlflow.New(mlflow.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, Project: o.MLflowProject, Site: o.Site})
 	if err != nil {
 		return nil, err
 	}
-	wandbClients, err := wandb.New(wandb.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, BasePath: o.BasePath,
-		DashboardPort: o.DashboardPort, Taken: s.firstParts()})
+	wandbClients, err := wandb.New(wandb.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, Site: o.Site, Taken: s.firstParts()})
 	if err != nil {
 		return nil, err
 	}
-	h := web.Paths(wandbClients.Or(clients.Or(router)), o.BasePath)
-	h, err = web.CrossOrigin(h, o.CORSOrigins, http.HandlerFunc(
+	routes := wandbClients.Or(clients.Or(router))
+	if s.handler, err = s.protect(web.Paths(routes, o.Site.BasePath), o, o.Hosts); err != nil {
+		return nil, err
+	}
+	onDashboard := web.OnDashboard(web.Paths(routes, o.Site.BasePath, web.APIPath))
+	s.mounted, err = s.protect(onDashboard, o, o.DashboardHosts)
+	return s, err
+}
+
+// protect returns a handler that checks the origin and the host of requests to h, and logs them.
+func (s *Server) protect(h http.Handler, o Options, hosts *web.Hosts) (http.Handler, error) {
+	h, err := web.CrossOrigin(h, o.CORSOrigins, http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) { web.WriteError(w, r, errCrossOrigin) }))
 	if err != nil {
 		return nil, err
 	}
 	h = web.AllowOrigins(h, o.CORSOrigins)
-	if o.Hosts != nil {
-		h = web.CheckHost(h, *o.Hosts, web.WriteError)
+	if hosts != nil {
+		h = web.CheckHost(h, *hosts, web.WriteError)
 	}
-	s.handler = web.Log(web.Pace(h), o.Logger, s.metrics.Observe, func(w http.ResponseWriter, r *http.Request) {
+	h = web.Log(web.Pace(h), o.Logger, s.metrics.Observe, func(w http.ResponseWriter, r *http.Request) {
 		web.WriteError(w, r, web.InfoOf(r).Err)
 	})
-	s.handler = web.TrustProxies(s.handler, o.Proxies)
-	return s, nil
+	return web.TrustProxies(h, o.Proxies), nil
 }
 
 // firstParts returns the first segment of each route's path.
@@ -278,6 +286,10 @@ func (s *Server) firstParts() map[string]bool {
 
 // ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// OnDashboard returns the handler of the API's routes below web.APIPath on the dashboard's port.
+// Requests are authenticated like those to the API's own port, never with the dashboard's cookie.
+func (s *Server) OnDashboard() http.Handler { return s.mounted }
 
 // EndStreams ends all event streams. http.Server.Shutdown does not end streams.
 func (s *Server) EndStreams() { s.events.Close() }

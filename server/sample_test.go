@@ -36,6 +36,7 @@ var samples = []sample{
 	{method: "POST", route: "/auth/refresh", needs: "token", status: 200},
 	{method: "GET", route: "/auth/me", needs: "token", status: 200},
 	{method: "GET", route: "/health", status: 200},
+	{method: "GET", route: "/connection", status: 200},
 	{method: "GET", route: "/openapi.yaml", needs: "token", status: 200},
 	{method: "GET", route: "/openapi.json", needs: "token", status: 200},
 	{method: "GET", route: "/metrics", needs: "token", status: 200},

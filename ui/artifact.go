@@ -105,7 +105,7 @@ func (v *artifactsView) listID() string {
 }
 
 // fillArtifacts reads a page of the artifact list into v.
-func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView, page domain.Page) error {
+func (s *site) fillArtifacts(db *store.View, api string, user domain.User, v *artifactsView, page domain.Page) error {
 	list, err := v.read(db, page)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView,
 		if err != nil {
 			return err
 		}
-		v.Lesson = s.artifactLesson(user, p.Name, e.Name, v)
+		v.Lesson = s.artifactLesson(api, user, p.Name, e.Name, v)
 	}
 	keep := url.Values{}
 	if v.Query != "" {
@@ -174,13 +174,13 @@ const runArtifacts = 20
 
 // fillRunFiles reads the files of a run into v. It omits the files of versions, which are listed as
 // outputs of the run, and media with a step, which are listed on request.
-func (s *site) fillRunFiles(db *store.View, user domain.User, v *artifactsView) error {
+func (s *site) fillRunFiles(db *store.View, api string, user domain.User, v *artifactsView) error {
 	all, _, err := db.Files.MadeArtifacts([]string{v.IterationID})
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		return s.fillArtifacts(db, user, v, domain.FirstPage)
+		return s.fillArtifacts(db, api, user, v, domain.FirstPage)
 	}
 	logged, isModel := preview.LoggedMedia(all), v.addModels(all)
 	runs := map[string]*link{}
@@ -258,7 +258,7 @@ func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user domain
 		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
-		if err := s.fillArtifacts(db, user, &v, pageOf(query)); err != nil {
+		if err := s.fillArtifacts(db, s.apiURL(r), user, &v, pageOf(query)); err != nil {
 			return nil, err
 		}
 		f, err := s.inside(db, "Artifacts of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})

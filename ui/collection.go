@@ -96,7 +96,7 @@ func (s *site) fillCollections(db *store.View, r *http.Request, user domain.User
 	v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
 	if list.Total == 0 {
 		v.Lesson = &lesson{Python: "run.log_artifact(\"data\", name=\"flowers\", type=\"dataset\", aliases=[\"clean\"])\nflowers = run.use_artifact(\"flowers:clean\")\nflowers.download(\"flowers\")",
-			Shell: strings.TrimRight(s.shellStart(user).String(), "\n") + "\ncurl -fsS \"$API/artifactversion/project/" + projectID + "\""}
+			Shell: strings.TrimRight(s.shellStart(s.apiURL(r), user).String(), "\n") + "\ncurl -fsS \"$API/artifactversion/project/" + projectID + "\""}
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (s *site) showCollection(w http.ResponseWriter, r *http.Request, user domai
 		}
 		v := collectionView{ID: a.ID, Name: a.Folder(), Type: a.Type, Aliases: a.Aliases, Tags: a.Tags, Description: a.Description,
 			Metadata: indented(a.Metadata), Size: plain.Size(a.Size), Created: s.moment(a.CreatedDate), By: a.CreatedBy,
-			Run: link{Name: a.Iteration, Path: "/iteration/" + a.IterationID}, Form: form, Commands: s.downloads(user, p.Name, a)}
+			Run: link{Name: a.Iteration, Path: "/iteration/" + a.IterationID}, Form: form, Commands: s.downloads(s.apiURL(r), user, p.Name, a)}
 		if form.Wrong == nil {
 			own := slices.DeleteFunc(slices.Clone(a.Aliases), func(alias string) bool { return alias == collections.Latest })
 			v.Form = collectionForm{Aliases: strings.Join(own, ", "), Tags: strings.Join(a.Tags, ", "), Description: a.Description, Metadata: v.Metadata}
@@ -279,15 +279,15 @@ func fillOtherVersions(db *store.View, a collections.Version, v *collectionView)
 const md5Digits = 32
 
 // downloads returns the commands that download a version.
-func (s *site) downloads(user domain.User, project string, a collections.Version) []command {
+func (s *site) downloads(api string, user domain.User, project string, a collections.Version) []command {
 	name := a.Folder()
 	python := fmt.Sprintf("import tracker\n\nversion = tracker.Api(%s).artifact(%s, %s)\nversion.download(%s)",
-		quoted(s.APIURL), quoted(project), quoted(name), quoted(a.Collection))
+		quoted(api), quoted(project), quoted(name), quoted(a.Collection))
 	shell := new(shell)
 	if s.Auth.Enabled() {
-		shell = s.shellStart(user)
+		shell = s.shellStart(api, user)
 	} else {
-		shell.line("API=", shellQuoted(s.APIURL))
+		shell.line("API=", shellQuoted(api))
 	}
 	shell.line(`curl -fsS`, shell.bearer, ` "$API/artifactversion/`, a.ID, `/files?limit=1000"`)
 	shell.line("# then, with the resource_id of a file:")
@@ -295,7 +295,7 @@ func (s *site) downloads(user domain.User, project string, a collections.Version
 	all := []command{{"Python", python}}
 	if len(a.Digest) == md5Digits { // logged by W&B's client, which needs the manifest that it has stored
 		all = append(all, command{"W&B", fmt.Sprintf("import wandb\n\nwandb.Api(overrides={\"base_url\": %s}).artifact(%s).download()",
-			quoted(s.APIURL), quoted("default/"+project+"/"+name))})
+			quoted(api), quoted("default/"+project+"/"+name))})
 	}
 	return append(all, command{"curl", strings.TrimRight(shell.String(), "\n")})
 }

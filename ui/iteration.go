@@ -184,7 +184,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain
 		v.Console = consoleView{Lines: linesOf(printed.Lines), First: printed.First, Next: printed.Next, Search: q.Search, Line: line}
 		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == domain.InProgress,
 			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
-		if err := s.fillRunFiles(db, user, &v.Artifacts); err != nil {
+		if err := s.fillRunFiles(db, s.apiURL(r), user, &v.Artifacts); err != nil {
 			return err
 		}
 		if err := fillMade(db, i.ID, &v.Made); err != nil {

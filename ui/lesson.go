@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"tracker/server/web"
 	"tracker/store/domain"
 )
 
@@ -28,25 +29,26 @@ type lessonFrom struct {
 }
 
 func (s *site) lesson(r *http.Request, user domain.User, from lessonFrom) *lesson {
-	l := &lesson{Install: "pip install --index-url " + s.origin(r) + "/client/python/ runtracker", Shell: s.shellLesson(user, from)}
+	api := s.apiURL(r)
+	l := &lesson{Install: "pip install --index-url " + s.origin(r) + "/client/python/ runtracker", Shell: s.shellLesson(api, user, from)}
 	if s.Auth.Enabled() {
-		l.Install += "\npython3 -m tracker login --url " + shellQuoted(s.APIURL) + " --username " + shellQuoted(user.Username)
+		l.Install += "\npython3 -m tracker login --url " + shellQuoted(api) + " --username " + shellQuoted(user.Username)
 	}
 	names := quoted(cmp.Or(from.project, "First project")) + ", " + quoted(cmp.Or(from.experiment, "First experiment"))
 	b := new(shell)
 	b.line("import tracker\n")
-	b.line("with tracker.init(", names, `, config={"lr": 0.1}, url=`, quoted(s.APIURL), ") as run:")
+	b.line("with tracker.init(", names, `, config={"lr": 0.1}, url=`, quoted(api), ") as run:")
 	b.line("    for step in range(100):")
 	b.line(`        run.log({"train/loss": 1 / (step + 1)}, step=step)`)
 	l.Python = strings.TrimRight(b.String(), "\n")
-	l.MLflow = s.mlflowLesson(user, from)
+	l.MLflow = s.mlflowLesson(api, user, from)
 	return l
 }
 
 // mlflowLesson returns shell commands that run a training script with MLflow and log to the
 // project.
-func (s *site) mlflowLesson(user domain.User, from lessonFrom) string {
-	address := s.APIURL
+func (s *site) mlflowLesson(api string, user domain.User, from lessonFrom) string {
+	address := api
 	if from.project != "" {
 		address += "/mlflow/" + url.PathEscape(from.project)
 	}
@@ -61,12 +63,16 @@ func (s *site) mlflowLesson(user domain.User, from lessonFrom) string {
 }
 
 // origin returns the URL of the dashboard as the browser sees it.
-func (s *site) origin(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
+func (s *site) origin(r *http.Request) string { return cmp.Or(s.PublicURL, web.Address(r, s.BasePath)) }
+
+// apiURL returns the URL at which programs on the browser's machine reach the API. On this machine
+// it is the API's own port, elsewhere a path on the dashboard's port.
+func (s *site) apiURL(r *http.Request) string {
+	u, err := url.Parse(s.origin(r))
+	if err != nil || s.PublicURL == "" && web.Loopback(u.Hostname()) {
+		return s.APIURL
 	}
-	return scheme + "://" + r.Host + s.BasePath
+	return u.String() + web.APIPath
 }
 
 // shell builds the commands or the script of a lesson.
@@ -85,9 +91,9 @@ func (b *shell) line(parts ...string) {
 const jsonBody = ` -H 'Content-Type: application/json'`
 
 // shellStart returns shell commands that set the URL of the API and sign in.
-func (s *site) shellStart(user domain.User) *shell {
+func (s *site) shellStart(api string, user domain.User) *shell {
 	b := new(shell)
-	b.line("API='", strings.ReplaceAll(s.APIURL, "'", `%27`), "'")
+	b.line("API='", strings.ReplaceAll(api, "'", `%27`), "'")
 	b.line(`field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }`)
 	b.line()
 	if s.Auth.Enabled() {
@@ -100,13 +106,13 @@ func (s *site) shellStart(user domain.User) *shell {
 	return b
 }
 
-func (s *site) shellLesson(user domain.User, from lessonFrom) string {
-	return strings.TrimRight(s.shellRun(user, from).String(), "\n")
+func (s *site) shellLesson(api string, user domain.User, from lessonFrom) string {
+	return strings.TrimRight(s.shellRun(api, user, from).String(), "\n")
 }
 
 // shellRun returns shell commands that create a run and log a metric.
-func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
-	b := s.shellStart(user)
+func (s *site) shellRun(api string, user domain.User, from lessonFrom) *shell {
+	b := s.shellStart(api, user)
 	line, bearer := b.line, b.bearer
 	create := func(comment, name, path, body string) {
 		line("# ", comment)
@@ -134,11 +140,11 @@ func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 
 // pythonStart returns the start of a Python script, which sets the URL of the API and signs in.
 // The script uses only Python's standard library.
-func (s *site) pythonStart(user domain.User) *shell {
+func (s *site) pythonStart(api string, user domain.User) *shell {
 	b := new(shell)
 	line := b.line
 	line("import json, urllib.request\n")
-	line("API = " + quoted(s.APIURL))
+	line("API = " + quoted(api))
 	line(`HEADERS = {"Content-Type": "application/json"}` + "\n")
 	line("def post(path, **body):")
 	line("    request = urllib.request.Request(API + path, json.dumps(body).encode(), HEADERS)")
@@ -152,8 +158,8 @@ func (s *site) pythonStart(user domain.User) *shell {
 }
 
 // pythonRun returns a Python script that creates a run in a project and logs a metric.
-func (s *site) pythonRun(user domain.User, projectID string) *shell {
-	b := s.pythonStart(user)
+func (s *site) pythonRun(api string, user domain.User, projectID string) *shell {
+	b := s.pythonStart(api, user)
 	line := b.line
 	line("project = " + quoted(projectID))
 	line(`experiment = post("/experiment/project/" + project, name="First experiment")["id"]`)
@@ -164,8 +170,8 @@ func (s *site) pythonRun(user domain.User, projectID string) *shell {
 }
 
 // artifactLesson returns commands that add an artifact to an experiment or a run.
-func (s *site) artifactLesson(user domain.User, project, experiment string, v *artifactsView) *lesson {
-	b := s.shellStart(user)
+func (s *site) artifactLesson(api string, user domain.User, project, experiment string, v *artifactsView) *lesson {
+	b := s.shellStart(api, user)
 	b.line("# Any file, with its name and type")
 	b.line(`curl -fsS "$API/resource/experiment/`, v.ExperimentID, `"`, b.bearer, ` \`)
 	if v.IterationID == "" {
@@ -180,9 +186,9 @@ func (s *site) artifactLesson(user domain.User, project, experiment string, v *a
 		token = `, token="YOUR TOKEN"`
 	}
 	if v.IterationID == "" {
-		p.line("with tracker.init(", quoted(project), ", ", quoted(experiment), ", url=", quoted(s.APIURL), token, ") as run:")
+		p.line("with tracker.init(", quoted(project), ", ", quoted(experiment), ", url=", quoted(api), token, ") as run:")
 	} else {
-		p.line("with tracker.init(url=", quoted(s.APIURL), token, ", resume=", quoted(v.IterationID), ") as run:")
+		p.line("with tracker.init(url=", quoted(api), token, ", resume=", quoted(v.IterationID), ") as run:")
 	}
 	p.line(`    run.log_artifact("model.bin")`)
 	p.line(`    run.log({"sample": tracker.Image("sample.png")}, step=1)`)
@@ -192,13 +198,13 @@ func (s *site) artifactLesson(user domain.User, project, experiment string, v *a
 // modelLesson returns commands that create a model and a model version in a project. The shell
 // commands also move the version to production. The version's source run is iterationID. If
 // iterationID is "", the commands create a run.
-func (s *site) modelLesson(user domain.User, projectID, iterationID string) *lesson {
+func (s *site) modelLesson(api string, user domain.User, projectID, iterationID string) *lesson {
 	var b, p *shell
 	if iterationID == "" {
-		b, p = s.shellRun(user, lessonFrom{projectID: projectID}), s.pythonRun(user, projectID)
+		b, p = s.shellRun(api, user, lessonFrom{projectID: projectID}), s.pythonRun(api, user, projectID)
 		b.line()
 	} else {
-		b, p = s.shellStart(user), s.pythonStart(user)
+		b, p = s.shellStart(api, user), s.pythonStart(api, user)
 		b.line("# The source run of the version")
 		b.line("ITERATION=", iterationID)
 		b.line()

@@ -98,7 +98,7 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user domain.Us
 			if err != nil {
 				return nil, err
 			}
-			v.Lesson = s.modelLesson(user, p.ID, run)
+			v.Lesson = s.modelLesson(s.apiURL(r), user, p.ID, run)
 		}
 		f, err := s.inside(db, "Models of "+p.Name, user, place{projectID: p.ID, models: true})
 		if err != nil {

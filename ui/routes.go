@@ -29,7 +29,8 @@ type Options struct {
 	Logger         *slog.Logger // if nil, log messages are discarded
 	Version        string
 	BasePath       string               // "" or a path that begins with a slash and does not end with one
-	APIURL         string               // URL of the API, shown in the commands on empty pages
+	APIURL         string               // URL of the API's port on this machine, shown in commands
+	PublicURL      string               // URL of the dashboard behind a proxy, used in commands instead of the request's; "" if not configured
 	Document       http.Handler         // handler of /openapi.yaml and /openapi.json; if nil, both return 404
 	Observe        web.Observer         // can be nil
 	Hosts          *web.Hosts           // allowed host names in requests; nil allows any

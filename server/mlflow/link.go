@@ -7,8 +7,6 @@ import (
 	"html"
 	"net/http"
 	"strings"
-
-	"tracker/server/web"
 )
 
 // linkScript redirects a browser to the dashboard. After each run, a client prints links such
@@ -41,7 +39,7 @@ var linkPolicy = func() string {
 // isLink reports whether r is a browser's request for the root of the server or of a project. The
 // links that clients print begin with one of these paths.
 func (s *Server) isLink(r *http.Request, path string) bool {
-	return s.dashboardPort != "" && path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+	return s.site.DashboardPort != "" && path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
@@ -51,6 +49,6 @@ func (s *Server) link(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", linkPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	address := web.DashboardAddress(r, s.basePath, s.dashboardPort) + "/"
+	address := s.site.Dashboard(r) + "/"
 	_, _ = fmt.Fprintf(w, linkPage, html.EscapeString(address)) // an error means a broken connection
 }

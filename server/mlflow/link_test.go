@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracker/server/mlflow"
+	"tracker/server/web"
 )
 
 // A link that a client prints leads a browser to the dashboard. Other programs get the response of
@@ -15,7 +16,7 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	native := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 	for _, port := range []string{"9001", ""} {
-		s, err := mlflow.New(mlflow.Options{BasePath: "/base", DashboardPort: port})
+		s, err := mlflow.New(mlflow.Options{Site: web.Site{BasePath: "/base", DashboardPort: port}})
 		if err != nil {
 			t.Fatal(err)
 		}

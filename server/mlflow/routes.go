@@ -32,11 +32,7 @@ type Options struct {
 	Auth    *auth.Auth
 	Memory  *web.Memory // limits the memory of request bodies and responses
 	Project string      // project for clients whose address names no project; "" for DefaultProject
-	// BasePath is the prefix of all paths. DashboardPort is the port of the dashboard, or "" if
-	// the dashboard is not served. MLflow clients print links that the server redirects to the
-	// dashboard.
-	BasePath      string
-	DashboardPort string
+	Site    web.Site    // the links that clients print are redirected to its dashboard
 }
 
 // Server serves the routes of the MLflow protocol.
@@ -45,15 +41,13 @@ type Server struct {
 	auth    *auth.Auth
 	memory  *web.Memory
 	project string
+	site    web.Site
 	handler http.Handler
-
-	basePath      string
-	dashboardPort string
 }
 
 // New returns a Server with the given options.
 func New(o Options) (*Server, error) {
-	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project, basePath: o.BasePath, dashboardPort: o.DashboardPort}
+	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project, site: o.Site}
 	if s.project == "" {
 		s.project = DefaultProject
 	}

@@ -73,4 +73,4 @@ func (c *call) telemetry() error {
 }
 
 // base returns the address at which the client reaches this server.
-func (c *call) base() string { return web.Address(c.r, c.s.basePath) }
+func (c *call) base() string { return c.s.site.API(c.r) }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 
+	"tracker/server/web"
+
 	"tracker/store/collections"
 	"tracker/store/wandb"
 )
@@ -25,7 +27,7 @@ func Routes() (all [][2]string) {
 // Linked returns the address of the dashboard page for a link that a client printed. port is the
 // dashboard's port.
 func Linked(port string, r *http.Request) string {
-	return (&Server{dashboardPort: port, taken: map[string]bool{"project": true}}).linked(r)
+	return (&Server{site: web.Site{DashboardPort: port}, taken: map[string]bool{"project": true}}).linked(r)
 }
 
 // Mutations returns the names of all mutations.

@@ -4,15 +4,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"tracker/server/web"
 )
 
 // linked returns the dashboard address for a link printed by a client, such as
 // /ada/project/runs/8fj2k1. It returns "" for other requests. The dashboard page then finds the
 // record and checks the user's permission.
 func (s *Server) linked(r *http.Request) string {
-	if s.dashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if s.site.DashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return ""
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
@@ -44,7 +42,7 @@ func (s *Server) linked(r *http.Request) string {
 	default:
 		return ""
 	}
-	dashboard := web.DashboardAddress(r, s.basePath, s.dashboardPort)
+	dashboard := s.site.Dashboard(r)
 	if dashboard == "" {
 		return ""
 	}

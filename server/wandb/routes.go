@@ -26,28 +26,23 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	DB       *store.DB
-	Auth     *auth.Auth
-	Memory   *web.Memory // limits the memory of request bodies and responses
-	BasePath string      // prefix of all paths; empty or begins with a slash
-
-	// DashboardPort is the port of the dashboard, or "" if the dashboard is not served. The server
-	// redirects the links that clients print to this port. Taken holds the first path segments of
-	// all other routes; paths that begin with one of them are never redirected.
-	DashboardPort string
-	Taken         map[string]bool
+	DB     *store.DB
+	Auth   *auth.Auth
+	Memory *web.Memory // limits the memory of request bodies and responses
+	Site   web.Site    // the links that clients print are redirected to its dashboard
+	// Taken holds the first path segments of all other routes. Paths that begin with one of them
+	// are never redirected.
+	Taken map[string]bool
 }
 
 // Server serves the routes of W&B's protocol.
 type Server struct {
-	db       *store.DB
-	auth     *auth.Auth
-	memory   *web.Memory
-	basePath string
-	handler  http.Handler
-
-	dashboardPort string
-	taken         map[string]bool
+	db      *store.DB
+	auth    *auth.Auth
+	memory  *web.Memory
+	site    web.Site
+	taken   map[string]bool
+	handler http.Handler
 }
 
 type route struct {
@@ -78,8 +73,7 @@ func (s *Server) routes() []route {
 
 // New returns a Server with the given options.
 func New(o Options) (*Server, error) {
-	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, basePath: o.BasePath,
-		dashboardPort: o.DashboardPort, taken: o.Taken}
+	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, site: o.Site, taken: o.Taken}
 	pack, err := gzhttp.NewWrapper()
 	if err != nil {
 		return nil, err

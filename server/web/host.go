@@ -25,7 +25,7 @@ type Hosts struct {
 // Each of the names is an IP address, a host name, or a domain with a leading dot. Such a
 // domain matches the domain itself and all its subdomains.
 func NewHosts(bound string, names ...string) Hosts {
-	h := Hosts{addresses: !loopback(bound), names: map[string]bool{}}
+	h := Hosts{addresses: !Loopback(bound), names: map[string]bool{}}
 	for _, name := range append([]string{bound}, names...) {
 		name = strings.ToLower(strings.TrimSuffix(name, "."))
 		if strings.HasPrefix(name, ".") {
@@ -44,7 +44,7 @@ func (h Hosts) Known(host string) bool {
 		return true
 	}
 	name := HostName(host)
-	if loopback(name) || h.names[name] {
+	if Loopback(name) || h.names[name] {
 		return true
 	}
 	if _, err := netip.ParseAddr(name); err == nil {
@@ -68,8 +68,8 @@ func HostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// loopback reports whether a host name or IP address always means this machine.
-func loopback(name string) bool {
+// Loopback reports whether a host name or IP address always means this machine.
+func Loopback(name string) bool {
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return addr.Unmap().IsLoopback()
 	}
