@@ -232,7 +232,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.Hosts != nil {
 		h = web.CheckHost(h, *o.Hosts, s.fail)
 	}
-	h = secure(h, o.policy())
+	h = secure(h, o.policy(), o.BasePath+web.APIPath)
 	h = web.Log(web.Pace(h), o.Logger, o.Observe, func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, web.InfoOf(r).Err)
 	})
@@ -283,12 +283,14 @@ func (o *Options) policy() string {
 	return p
 }
 
-// secure sets the security headers of each response.
-func secure(next http.Handler, policy string) http.Handler {
+// secure sets the security headers of each response. It also sets the header Tracker-Api to the path
+// of the API on this port. Clients that were given the address of the dashboard use this path.
+func secure(next http.Handler, policy, api string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Tracker-Api", api)
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store") // static files set a different value
 		next.ServeHTTP(w, r)

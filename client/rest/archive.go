@@ -80,7 +80,7 @@ func (c *Client) Archive(ctx context.Context, project string, records []string, 
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
+		return fmt.Errorf("the response of %s was interrupted: %w", c.URL(), err)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (c *Client) Import(ctx context.Context, archive io.ReaderAt, size int64) (r
 // place is the value of the Content-Range header. The result of each part but the last is the zero
 // value.
 func (c *Client) sendArchive(ctx context.Context, method, path, place string, content *io.SectionReader) (r Imported, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, io.NopCloser(content))
+	request, err := http.NewRequestWithContext(ctx, method, c.URL()+path, io.NopCloser(content))
 	if err != nil {
 		return r, err
 	}
@@ -133,14 +133,14 @@ func (c *Client) sendArchive(ctx context.Context, method, path, place string, co
 	}
 	err = json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&r)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("the response of %s can't be read", c.base), err)
+		err = errors.Join(fmt.Errorf("the response of %s can't be read", c.URL()), err)
 	}
 	return r, err
 }
 
 // withoutTimeout returns a copy of c without a time limit, for requests with much data.
 func (c *Client) withoutTimeout() *Client {
-	u := *c
+	u := &Client{base: c.URL(), token: c.token, http: c.http}
 	u.http.Timeout = 0
-	return &u
+	return u
 }

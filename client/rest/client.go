@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -28,9 +29,11 @@ const (
 // Client sends requests to one server. Its methods return an *Error if the server rejects the
 // request, and a different error if the API does not respond.
 type Client struct {
-	base  string
 	token string
 	http  http.Client
+
+	mu   sync.Mutex
+	base string // guarded by mu
 }
 
 // New returns a client of the API at base, an http or https URL. token can be empty.
@@ -46,7 +49,11 @@ func New(base, token string) (*Client, error) {
 }
 
 // URL returns the address of the API without a trailing slash.
-func (c *Client) URL() string { return c.base }
+func (c *Client) URL() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.base
+}
 
 // Error is an error response of the API.
 type Error struct {
@@ -75,21 +82,21 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
+		return fmt.Errorf("the response of %s was interrupted: %w", c.URL(), err)
 	case len(data) > maxAnswer:
-		return fmt.Errorf("the response of %s is longer than %d bytes", c.base, maxAnswer)
+		return fmt.Errorf("the response of %s is longer than %d bytes", c.URL(), maxAnswer)
 	case into == nil:
 		return nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%s is not the address of the API: it answered %s with %s; the dashboard has another port",
-			c.base, answer.Status, answer.Header.Get("Content-Type"))
+			c.URL(), answer.Status, answer.Header.Get("Content-Type"))
 	}
 	return nil
 }
 
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
-	address := c.base + path
+	address := c.URL() + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
@@ -119,13 +126,59 @@ func (c *Client) answer(ctx context.Context, request *http.Request) (*http.Respo
 	}
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%s does not answer: %w", c.base, reason(ctx, err))
+		return nil, fmt.Errorf("%s does not answer: %w", c.URL(), reason(ctx, err))
+	}
+	if former, moved := c.move(answer); moved {
+		answer.Body.Close()
+		return c.repeat(ctx, request, former)
 	}
 	if answer.StatusCode >= 300 {
 		defer answer.Body.Close()
 		return nil, c.refusal(answer)
 	}
 	return answer, nil
+}
+
+// apiHeader is a header of the dashboard's responses: the path of the API on the dashboard's port.
+const apiHeader = "Tracker-Api"
+
+// move changes the address of the client from the dashboard to the API below it if answer is a
+// response of the dashboard. It returns the former address, and reports whether the request must
+// be repeated.
+func (c *Client) move(answer *http.Response) (former string, moved bool) {
+	path := answer.Header.Get(apiHeader)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u, err := url.Parse(c.base)
+	if err != nil || u.Path == path || !strings.HasPrefix(path, "/") {
+		return "", false
+	}
+	former = c.base
+	u.Path, u.RawPath = path, ""
+	c.base = u.String()
+	return former, true
+}
+
+// repeat sends a request again, to the API instead of the dashboard at former. It returns an error
+// if the body can't be sent again.
+func (c *Client) repeat(ctx context.Context, request *http.Request, former string) (*http.Response, error) {
+	again := request.Clone(ctx)
+	switch {
+	case request.GetBody != nil:
+		body, err := request.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		again.Body = body
+	case request.Body != nil:
+		return nil, fmt.Errorf("%s is the address of the dashboard; use %s", former, c.URL())
+	}
+	u, err := url.Parse(c.URL() + strings.TrimPrefix(request.URL.String(), former))
+	if err != nil {
+		return nil, err
+	}
+	again.URL = u
+	return c.answer(ctx, again)
 }
 
 // reason returns ctx.Err() if ctx has ended. Otherwise it returns err without the URL, because
@@ -149,14 +202,14 @@ func reason(ctx context.Context, err error) error {
 func (c *Client) refusal(answer *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("the response of %s was interrupted: %w", c.base, err)
+		return fmt.Errorf("the response of %s was interrupted: %w", c.URL(), err)
 	}
 	refused := &Error{Status: answer.StatusCode}
 	if json.Unmarshal(data, refused) != nil || refused.Code == "" {
-		return fmt.Errorf("%s answered %s, which is not a response of the API", c.base, answer.Status)
+		return fmt.Errorf("%s answered %s, which is not a response of the API", c.URL(), answer.Status)
 	}
 	if refused.Code == "TOKEN_MISSING" {
-		refused.Message = c.base + " requires a sign-in: set TRACKER_TOKEN, or use `tracker login`"
+		refused.Message = c.URL() + " requires a sign-in: set TRACKER_TOKEN, or use `tracker login`"
 	}
 	return refused
 }

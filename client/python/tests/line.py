@@ -98,24 +98,33 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen 127.0.0.1:{port};
+        listen 127.0.0.1:{port} {tls};
         {settings}
-        location / {{ proxy_pass http://127.0.0.1:{target}; }}
+        location {path} {{ proxy_pass http://127.0.0.1:{target}; {headers} }}
     }}
 }}
 """
 
 
 class Nginx:
-    """nginx in front of a port, with default settings except for the given settings."""
+    """nginx in front of a port, with default settings except for the given settings.
 
-    def __init__(self, folder: pathlib.Path, target: int, settings: str = "") -> None:
+    With a certificate, a file with a certificate and its key, nginx uses TLS. headers are settings of the location.
+    """
+
+    def __init__(self, folder: pathlib.Path, target: int, settings: str = "", path: str = "/", certificate: str = "",
+                 headers: str = "", port: int = 0) -> None:
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
         assert program, "nginx is missing; install nginx-light"
         folder.mkdir()
-        self.port, _ = free_ports()
+        self.port = port or free_ports()[0]
         self.url = f"http://127.0.0.1:{self.port}"
-        (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, port=self.port, target=target, settings=settings))
+        if certificate:
+            self.url = f"https://localhost:{self.port}"
+            settings += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
+        (folder / "nginx.conf").write_text(CONFIGURATION.format(
+            folder=folder, port=self.port, target=target, settings=settings, path=path, headers=headers,
+            tls="ssl" if certificate else ""))
         self._log = folder / "error.log"
         self._process: Optional[subprocess.Popen[bytes]] = subprocess.Popen(
             [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(self._log)])

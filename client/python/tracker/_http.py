@@ -19,6 +19,8 @@ TIMEOUT = 30.0
 """Seconds without a byte from the server after which a request fails. TRACKER_TIMEOUT overrides it."""
 REFRESH_BEFORE = 3600.0
 """Seconds before its expiry at which a token is renewed. A short-lived token is renewed in the last quarter of its life."""
+API_HEADER = "Tracker-Api"
+"""A header of the dashboard's responses: the path of the API on the dashboard's port."""
 ENDED = "ITERATION_ENDED"
 """The API's error code for a write to an iteration that has ended."""
 
@@ -114,6 +116,10 @@ def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet:
     return url.rstrip("/"), fault
 
 
+_paths: Dict[str, str] = {}
+"""The paths of the API at addresses that are addresses of a dashboard."""
+
+
 class Client:
     """A connection to one server. It must be used by one thread only."""
 
@@ -123,7 +129,7 @@ class Client:
         self.url = service_url(url)
         split = urlsplit(self.url)
         self._host, self._port = split.hostname or "127.0.0.1", split.port
-        self._https, self._base = split.scheme == "https", split.path
+        self._https, self._base = split.scheme == "https", _paths.get(self.url, split.path)
         known = not url_of_file or self.url == service_url(start=False)
         self.given = (token or (known and os.environ.get("TRACKER_TOKEN")) or "").strip()
         if not (self.given.isascii() and self.given.isprintable()) or " " in self.given:
@@ -133,6 +139,7 @@ class Client:
             self.timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
         except ValueError:
             self.timeout = TIMEOUT
+        self.follow = True  # whether to use the API below the address if the address is the dashboard's
         self._connection: Optional[HTTPConnection] = None
 
     def close(self) -> None:
@@ -226,6 +233,14 @@ class Client:
             unreachable = Unreachable(f"{self.url} does not answer: {_reason(error)}")
             unreachable.begun = begun and not isinstance(error, TimeoutError)
             raise unreachable from error
+        api = response.headers.get(API_HEADER) or ""
+        if api.startswith("/") and self.follow and api != self._base:  # the address is the dashboard's
+            self.close()
+            self.follow = False
+            _paths[self.url] = self._base = api
+            if not isinstance(data, (bytes, type(None))):
+                raise Unreachable(f"{self.url} is the address of the dashboard; the next attempt uses the API below it")
+            return self._request(method, path, data, headers)
         if response.status >= 300:
             self._fail(response)
         return response

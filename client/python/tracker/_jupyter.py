@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ._embed import DEFAULT_URL, at_default, enabled, ensure
 from ._http import TrackerError
-from ._show import dashboard, probe
+from ._show import beside, probe
 from ._value import tell
 
 PIECE = 1 << 16
@@ -48,7 +48,7 @@ class Relay:
         except OSError as error:
             raise TrackerError(str(error)) from None
         if there:
-            address = dashboard(DEFAULT_URL)
+            address = beside(DEFAULT_URL)
             base, _ = probe(address)
             if base != self.base:
                 raise TrackerError(f"the server at {DEFAULT_URL} can't be shown in Jupyter; start it with "

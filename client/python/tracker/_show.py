@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 from html import escape
-from typing import NamedTuple, Optional
+from typing import Dict, NamedTuple, Optional
 from urllib.parse import urlsplit, urlunsplit
 
 from ._embed import remembered
-from ._http import Client, TrackerError, service_url
+from ._http import Client, Refused, TrackerError, service_url
 
 PROBE_TIMEOUT = 5.0
 """Maximum seconds to wait for the dashboard. If it does not respond, a link is shown."""
+ASK_TIMEOUT = 2.0
+"""Maximum seconds to wait for the address of the dashboard."""
 HERE = frozenset(("127.0.0.1", "localhost", "::1", "0.0.0.0"))
 """Host names of the machine on which Python runs."""
 
@@ -25,12 +27,35 @@ class View(NamedTuple):
     advice: str  # advice on how to make the page visible; "" if it is visible
 
 
+_dashboards: Dict[str, str] = {}
+"""The addresses of dashboards by the address of the API."""
+
+
 def dashboard(server: Optional[str] = None) -> str:
-    """Return the address of the dashboard: TRACKER_UI_URL, or the API's address with the next port."""
+    """Return the address of the dashboard: TRACKER_UI_URL, or the address that the API returns. If the API does not respond,
+    it is assumed to be the API's address with the next port."""
     given = os.environ.get("TRACKER_UI_URL")
     if given:
         return given.rstrip("/")
-    split = urlsplit(service_url(server))
+    url = service_url(server)
+    if url not in _dashboards:
+        client = Client(url, "none")
+        client.timeout = ASK_TIMEOUT
+        try:
+            found = client.call("GET", "/connection").get("dashboard_url")
+        except (Refused, AttributeError):
+            found = None  # an older server, or a server without a dashboard
+        except TrackerError:
+            return beside(url)
+        finally:
+            client.close()
+        _dashboards[url] = str(found or beside(url))
+    return _dashboards[url]
+
+
+def beside(url: str) -> str:
+    """Return the address of the API with the next port, which is the dashboard's default."""
+    split = urlsplit(url)
     host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
     place = f"{host}:{split.port + 1}" if split.port else str(host)
     return urlunsplit((split.scheme, place, split.path, "", ""))
@@ -77,7 +102,7 @@ def probe(address: str) -> "tuple[str, bool]":
     Raises TrackerError if the dashboard does not respond.
     """
     client = Client(address, "none")
-    client.timeout = PROBE_TIMEOUT
+    client.timeout, client.follow = PROBE_TIMEOUT, False
     try:
         response = client.open("/client/python/")
         page = response.read(10_000).decode("utf-8", "replace")
