@@ -31,10 +31,7 @@ http {
 	fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
-	server {
-		listen %[2]s;
-		location / { proxy_pass %[3]s; }
-	}
+	%[2]s
 }
 `
 
@@ -42,15 +39,18 @@ http {
 // address and the path of its log.
 func startNginx(t *testing.T, target string) (address, log string) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen := free.Addr().String()
-	free.Close()
+	listen := freeAddress(t)
+	log = startNginxWith(t, fmt.Sprintf("server { listen %s; location / { proxy_pass %s; } }", listen, target), listen)
+	return "http://" + listen, log
+}
+
+// startNginxWith starts nginx with the given servers and waits until it answers at all addresses. It
+// returns the path of its log.
+func startNginxWith(t *testing.T, servers string, addresses ...string) (log string) {
+	t.Helper()
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConfiguration, dir, listen, target), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConfiguration, dir, servers), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	program, err := exec.LookPath("nginx")
@@ -67,13 +67,16 @@ func startNginx(t *testing.T, target string) (address, log string) {
 		_ = c.Wait()
 	})
 	eventually(t, "nginx answers", func() bool {
-		conn, err := net.Dial("tcp", listen)
-		if err == nil {
+		for _, address := range addresses {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				return false
+			}
 			conn.Close()
 		}
-		return err == nil
+		return true
 	})
-	return "http://" + listen, log
+	return log
 }
 
 // TestPushThroughNginx pushes an archive larger than 1 MB, which is the largest request body that

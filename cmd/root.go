@@ -173,7 +173,7 @@ precedence over the environment, and the environment over the file.
 		&cobra.Group{ID: groupAccounts, Title: "Accounts:"},
 		&cobra.Group{ID: groupDatabase, Title: "Database:"})
 	root.AddCommand(
-		a.serveCommand(), a.configCommand(), a.healthCommand(), a.benchCommand(), a.clientCommand(), a.versionCommand(),
+		a.serveCommand(), a.configCommand(), a.healthCommand(), a.doctorCommand(), a.benchCommand(), a.clientCommand(), a.versionCommand(),
 		a.runsCommand(), a.showCommand(), a.logCommand(), a.compareCommand(), a.stopCommand(), a.mcpCommand(),
 		a.userCommand(), a.resetPasswordCommand(), a.tokenCommand(), a.shareCommand(),
 		a.seedCommand(), a.importCommand(), a.exportCommand(), a.pushCommand(), a.pullCommand(), a.followCommand(), a.backupCommand(), a.restoreCommand(), a.checkCommand(), a.artifactsCommand(), a.trashCommand(), a.auditCommand())

@@ -192,8 +192,6 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 var (
 	errNoPage = domain.Errorf(domain.CodeNotFound,
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
-	errCrossOrigin = domain.Errorf(web.CodeCrossOrigin,
-		"The request came from a page of another site. Make the change on the dashboard itself.")
 	errNotForm    = domain.Errorf(web.CodeUnsupportedMediaType, "This address accepts only forms of the dashboard.")
 	errBrokenForm = domain.Errorf(web.CodeMalformedBody, "The form is incomplete. Go back and send it again.")
 )
@@ -380,4 +378,13 @@ func (s *site) moment(t scalar.Time) moment {
 		Exact:   t.Time().Format("2 Jan 2006, 15:04:05 UTC"),
 		Machine: t.Time().Format(time.RFC3339),
 	}
+}
+
+// crossOrigin returns the error for a form of a page of another origin.
+func crossOrigin(r *http.Request) error {
+	const text = "The request came from a page of another site. Make the change on the dashboard itself."
+	if advice := web.OriginAdvice(r); advice != "" {
+		return domain.Errorf(web.CodeCrossOrigin, "%s", text+" "+advice)
+	}
+	return domain.Errorf(web.CodeCrossOrigin, text)
 }

@@ -241,7 +241,7 @@ func New(o Options) (*Dashboard, error) {
 }
 
 func (s *site) router() (http.Handler, error) {
-	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errCrossOrigin) })
+	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, crossOrigin(r)) })
 	pack, err := gzhttp.NewWrapper()
 	if err != nil {
 		return nil, err

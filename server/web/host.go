@@ -85,6 +85,7 @@ func CheckHost(next http.Handler, known Hosts, fail func(http.ResponseWriter, *h
 			return
 		}
 		fail(w, r, domain.Errorf(CodeHostNotAllowed, "Sign-in is off, so this server accepts only known host names, and not %q: "+
-			"add it to SERVICE_TRUSTED_HOSTS, or turn sign-in on with SERVICE_ENABLE_AUTH.", Clip(HostName(r.Host))))
+			"add it to SERVICE_TRUSTED_HOSTS, set SERVICE_PUBLIC_URL to the public address, or turn sign-in on with SERVICE_ENABLE_AUTH.",
+			Clip(HostName(r.Host))))
 	})
 }

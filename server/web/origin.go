@@ -1,7 +1,9 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 )
 
@@ -52,4 +54,17 @@ func CrossOrigin(next http.Handler, trusted []string, deny http.Handler) (http.H
 	}
 	p.SetDenyHandler(deny)
 	return p.Handler(next), nil
+}
+
+// OriginAdvice returns a sentence that explains a rejected write if it can come from a page of this
+// server: if the browser has sent no Sec-Fetch-Site, and a proxy can have replaced the Host header,
+// with which the origin is compared. Otherwise it returns "".
+func OriginAdvice(r *http.Request) string {
+	u, err := url.Parse(r.Header.Get("Origin"))
+	if err != nil || u.Host == "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		return ""
+	}
+	return fmt.Sprintf("The page is from %q, but the request names the host %q. If both are this server, its proxy replaces the header Host: "+
+		"let it pass the header on (in nginx: proxy_set_header Host $http_host;), or set SERVICE_PUBLIC_URL to the public address.",
+		Clip(u.Scheme+"://"+u.Host), Clip(r.Host))
 }
