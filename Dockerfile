@@ -12,13 +12,14 @@ ARG TARGETOS
 ARG TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -ldflags "-s -w" -o /out/tracker . \
-    && mkdir /out/data
+    && mkdir -m 0770 /out/data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/tracker /usr/bin/tracker
-COPY --from=build --chown=65532:65532 /out/data /data
-USER 65532:65532
+# Any user of the group 0 can write the data, so that the image also runs under the changing user ids of OpenShift.
+COPY --from=build --chown=65532:0 /out/data /data
+USER 65532:0
 WORKDIR /data
 VOLUME /data
 # Inside the container the ports listen on all addresses. Only ports that -p publishes can be reached from outside.

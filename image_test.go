@@ -21,6 +21,9 @@ func TestImageBuilds(t *testing.T) {
 	if !strings.Contains(recipe, "CGO_ENABLED=0") || !strings.Contains(recipe, build) {
 		t.Fatalf("the Dockerfile does not build with CGO_ENABLED=0 and %s; change this test with it", build)
 	}
+	if !strings.Contains(recipe, "mkdir -m 0770 /out/data") || !strings.Contains(recipe, "--chown=65532:0 /out/data") {
+		t.Error("not every user of the group 0 can write to /data")
+	}
 	sent := t.TempDir()
 	for _, path := range imageFiles(t) {
 		b, err := os.ReadFile(path)
@@ -59,7 +62,7 @@ func TestIgnoredFiles(t *testing.T) {
 	for _, name := range []string{".dockerignore", ".gitignore"} {
 		ignored := ignoredBy(t, name)
 		for _, path := range []string{
-			".env", "tracker.db", "tracker.db-wal", "tracker.db-shm", "tracker.db-journal", "tracker.db.lock", "tracker.db.reserve",
+			".env", "deploy/tracker.env", "tracker.db", "tracker.db-wal", "tracker.db-shm", "tracker.db-journal", "tracker.db.lock", "tracker.db.reserve",
 			"tracker.db.before-v18-20260101T000000Z", "tracker.db.before-restore-20260101T000000Z", "artifacts/ab/cd", "tracker",
 			"dist/runtracker-1.0-py3-none-any.whl", "data/tracker.db", "data/tracker.db.before-v18-20260101T000000Z",
 		} {

@@ -196,3 +196,9 @@ func Verify(ctx context.Context, path string) error { return schema().Verify(ctx
 func Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
 	return schema().Restore(ctx, src, dst, force, now)
 }
+
+// RemoveUpgradeCopies removes the copies of the database at path that migrations made before the
+// given time, and returns their paths.
+func RemoveUpgradeCopies(path string, before time.Time) ([]string, error) {
+	return sqlite.RemoveUpgradeCopies(path, before)
+}

@@ -119,6 +119,10 @@ func (c *Client) sendArchive(ctx context.Context, method, path, place string, co
 		return r, err
 	}
 	request.ContentLength = content.Size()
+	request.GetBody = func() (io.ReadCloser, error) {
+		_, err := content.Seek(0, io.SeekStart)
+		return io.NopCloser(content), err
+	}
 	request.Header.Set("Content-Type", "application/zip")
 	if place != "" {
 		request.Header.Set("Content-Range", place)
