@@ -79,9 +79,10 @@ type connection struct {
 	Time      time.Time `json:"server_time"`
 }
 
-// Examine checks the server at address, which is the address of the dashboard or the API, and returns the
-// results in the order of the checks. token can be empty. roots are the trusted certificates; nil
-// means the system's certificates. Examine returns an error if address is invalid.
+// Examine checks the server at address, which is the address of the dashboard or the API, and
+// returns the results in the order of the checks. token can be empty. roots are the trusted
+// certificates; nil means the system's certificates. Examine returns an error if address is
+// invalid.
 func Examine(ctx context.Context, address, token string, roots *x509.CertPool) ([]Result, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
