@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 36;
+PRAGMA user_version = 37;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
