@@ -68,18 +68,19 @@ func (s *site) auditTrail(w http.ResponseWriter, r *http.Request, user domain.Us
 			Until: text("until"), Days: int(s.DB.Audit.Age() / (24 * time.Hour))}
 		q := audit.Query{Limit: domain.DefaultLimit, Cursor: given.Get("cursor"), Actor: v.Actor, Action: domain.Action(v.Action), Kind: domain.AuditKind(v.Kind), Record: v.Record}
 		var wrong error
-		date := func(text string, after time.Duration) *scalar.Time {
-			if text == "" {
+		date := func(text *string, after time.Duration) *scalar.Time {
+			if *text == "" {
 				return nil
 			}
-			at, err := time.Parse(time.DateOnly, text)
+			at, err := time.Parse(time.DateOnly, *text)
 			if err != nil {
+				*text = "" // browsers warn about an invalid value of a date field
 				wrong = domain.Invalid("since", "A date must be like 2026-01-31.")
 				return nil
 			}
 			return new(scalar.TimeOf(at.Add(after)))
 		}
-		q.Since, q.Until = date(v.Since, 0), date(v.Until, 24*time.Hour)
+		q.Since, q.Until = date(&v.Since, 0), date(&v.Until, 24*time.Hour)
 		page, err := db.Audit.Entries(q)
 		if wrong == nil {
 			wrong = err
