@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // A request without the needed permission is rejected and changes nothing. With only that
@@ -69,7 +72,9 @@ func TestAccountRoutesAreForTheSameUserAndAdmins(t *testing.T) {
 			}
 			w := a.world()
 			bob := a.user("bob for " + s.name())
-			s.send(a, world{"user": bob.id}, as(bob)).wants(s.status)
+			made, err := a.db.Users.CreateAPIKey(t.Context(), domain.System, bob.id, users.NewAPIKey{Name: "key"})
+			a.must(err)
+			s.send(a, world{"user": bob.id, "key": made.ID}, as(bob)).wants(s.status)
 			s.send(a, w, as(admin)).wants(s.status)
 		})
 	}

@@ -74,8 +74,8 @@ func (s *site) places() (all []place) {
 			if sample.method == p.method && sample.route == p.route && sample.opts != nil {
 				p.body, p.opts = sample.body, sample.opts
 			}
-			if sample.method == p.method && sample.route == p.route && first == "artifactversion" {
-				p.body = strings.ReplaceAll(sample.body, "$artifactversion", s.artifactVersion)
+			if sample.method == p.method && sample.route == p.route && p.body == "" {
+				p.body = strings.NewReplacer("$artifactversion", s.artifactVersion, "$maker", "ada").Replace(sample.body)
 			}
 		}
 		all = append(all, p)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"tracker/server/web"
 	"tracker/store/scalar"
@@ -36,7 +37,7 @@ func (s *Server) connection(c *call) error {
 		return &text
 	}
 	b := connectionBody{APIURL: s.site.API(c.r), DashboardURL: orNull(s.site.Dashboard(c.r)), PublicURL: orNull(s.site.Public),
-		Scheme: web.Scheme(c.r), Host: c.r.Host, Path: c.r.RequestURI, BasePath: s.site.BasePath,
+		Scheme: web.Scheme(c.r), Host: c.r.Host, Path: strings.TrimSuffix(c.r.RequestURI, "/"), BasePath: s.site.BasePath,
 		ClientAddress: web.ClientAddress(c.r), Forwarded: []string{}, ServerTime: scalar.Time(s.now().UnixMilli())}
 	if host := web.ForwardedHost(c.r); host != "" {
 		b.Host = host

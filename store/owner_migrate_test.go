@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func TestOwnerMigrationKeepsRights(t *testing.T) {
 		execSQL(t, old, s)
 	}
 	execSQL(t, old, `PRAGMA application_id = 0x54524b52`)
-	execSQL(t, old, `PRAGMA user_version = 34`)
+	execSQL(t, old, fmt.Sprintf(`PRAGMA user_version = %d`, until))
 	execSQL(t, old, `INSERT INTO user (id, username, password_hash, created_date) VALUES ('a', 'ada', '', 1), ('b', 'bob', '', 1)`)
 	execSQL(t, old, `INSERT INTO project (id, name, created_date, created_by) VALUES ('p', 'p', 1, 'ada'), ('q', 'q', 1, NULL), ('r', 'r', 1, 'eve')`)
 	execSQL(t, old, `INSERT INTO user_permission VALUES ('1', 'a', 'p', 1, 1, 1, 1), ('2', 'b', 'p', 1, 1, 1, 1),

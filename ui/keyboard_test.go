@@ -13,8 +13,8 @@ const focused = `(() => {
 	const e = document.activeElement;
 	if (e === document.body) return 'end';
 	window.walked ??= new Set();
-	// Players and frames contain more elements with tab stops.
-	const within = e === window.last && ['AUDIO', 'VIDEO', 'IFRAME'].includes(e.tagName);
+	// Players, frames and date fields contain more elements with tab stops.
+	const within = e === window.last && (['AUDIO', 'VIDEO', 'IFRAME'].includes(e.tagName) || e.type === 'date');
 	window.last = e;
 	const again = !within && window.walked.has(e);
 	window.walked.add(e);

@@ -91,13 +91,9 @@ const vegaPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'
 	"form-action 'none'; base-uri 'none'; "
 
 // artifactFrame responds with a logged HTML page or chart for a frame. If a browser opens the address
-// itself, as a page of the dashboard's origin, artifactFrame offers the file as a download: the page
-// could navigate to another site. Browsers send no Sec-Fetch-Dest to other hosts without TLS.
+// of an HTML page itself, artifactFrame offers the file as a download: the page could navigate to
+// another site. Browsers send no Sec-Fetch-Dest to other hosts without TLS.
 func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain.User) error {
-	w.Header().Add("Vary", "Sec-Fetch-Dest")
-	if dest := r.Header.Get("Sec-Fetch-Dest"); dest != "" && dest != "iframe" {
-		return s.sendArtifact(w, r, user, true)
-	}
 	a, data, err := s.DB.Files.OpenArtifact(r.Context(), user.Actor(), idOf(r))
 	if err != nil {
 		return err
@@ -119,6 +115,10 @@ func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain
 		return vegaFrame(frame{base: s.BasePath, assets: s.assets}, a.Name, language, string(body)).Render(r.Context(), w)
 	case kind != preview.HTML:
 		return errNoPage
+	}
+	w.Header().Add("Vary", "Sec-Fetch-Dest")
+	if dest := r.Header.Get("Sec-Fetch-Dest"); dest != "" && dest != "iframe" {
+		return s.sendArtifact(w, r, user, true)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	web.ServeContentUnder(w, r, a, data, framePolicy+"frame-ancestors"+ancestors, func(e *domain.Error) { s.fail(w, r, e) })

@@ -79,7 +79,7 @@ account root cluster 192.0.2.7 grant project iris (ada: read) ×1
 account root cluster 192.0.2.7 grant project iris (ada: read, delete) ×1
 account root cluster 192.0.2.7 delete api_key laptop (of ada) ×1
 account root cluster 192.0.2.7 create api_key laptop (of ada) ×1
-account root cluster 192.0.2.7 update user ada (password, not admin) ×1
+account root cluster 192.0.2.7 update user ada (password) ×1
 account root cluster 192.0.2.7 create user ada () ×1
 `)
 	if n := storetest.Ask[int](t, file, `SELECT count(*) FROM audit WHERE instr(name || detail || key, ?) OR instr(name || detail, 'battery')`, secret); n > 0 {

@@ -206,7 +206,11 @@ func updatePermission(tx *domain.Tx, actor domain.Actor, id string, p Permission
 	if err := allowPermission(tx, actor, id, p.Owner != nil && !*p.Owner); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`UPDATE user_permission SET
+	before, err := permission(tx, id)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`UPDATE user_permission SET
 			create_permission = coalesce(?, create_permission),
 			read_permission   = coalesce(?, read_permission),
 			update_permission = coalesce(?, update_permission),
@@ -216,16 +220,23 @@ func updatePermission(tx *domain.Tx, actor domain.Actor, id string, p Permission
 	if err != nil {
 		return err
 	}
+	if after, err := permission(tx, id); err != nil || after == before {
+		return err
+	}
 	return auditPermission(tx, domain.ActionGrant, id)
+}
+
+func permission(tx *domain.Tx, id string) (p domain.Permission, err error) {
+	err = tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+`WHERE user_permission.id = ?`, id)
+	return p, domain.OrNotFound(err, "permission")
 }
 
 // auditPermission appends an event about a permission to the audit trail. The record is the project, and
 // the detail names the account and its rights.
 func auditPermission(tx *domain.Tx, action domain.Action, id string) error {
-	var p domain.Permission
-	err := tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+`WHERE user_permission.id = ?`, id)
+	p, err := permission(tx, id)
 	if err != nil {
-		return domain.OrNotFound(err, "permission")
+		return err
 	}
 	detail := p.Username
 	if action == domain.ActionGrant {

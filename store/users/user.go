@@ -284,6 +284,10 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 		if err := tx.RefuseIfOverwritten(p.Before, "user", id, map[string]*string{"first_name": p.FirstName, "last_name": p.LastName}); err != nil {
 			return err
 		}
+		var before domain.User
+		if err := tx.Get(&before, `SELECT `+domain.UserColumns+` FROM user WHERE id = ?`, id); err != nil {
+			return domain.OrNotFound(err, "user")
+		}
 		n, err := tx.Exec(`UPDATE user SET
 				first_name    = coalesce(?, first_name),
 				last_name     = coalesce(?, last_name),
@@ -294,23 +298,25 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 		if err := domain.ChangedOne(n, err, "user"); err != nil {
 			return err
 		}
-		return auditUser(tx, domain.ActionUpdate, id, p.detail())
+		changes := p.changes(before)
+		if changes == "" {
+			return nil
+		}
+		return auditUser(tx, domain.ActionUpdate, id, changes)
 	})
 }
 
-// detail returns the names of the changed fields for the audit trail.
-func (p UserPatch) detail() string {
+// changes returns the names of the fields that the patch changes, for the audit trail.
+func (p UserPatch) changes(before domain.User) string {
 	var all []string
 	if p.Password != nil {
 		all = append(all, "password")
 	}
-	if p.FirstName != nil || p.LastName != nil {
+	if p.FirstName != nil && *p.FirstName != before.FirstName || p.LastName != nil && *p.LastName != before.LastName {
 		all = append(all, "name")
 	}
-	if p.IsAdmin != nil && *p.IsAdmin {
-		all = append(all, "admin")
-	} else if p.IsAdmin != nil {
-		all = append(all, "not admin")
+	if p.IsAdmin != nil && *p.IsAdmin != before.IsAdmin {
+		all = append(all, map[bool]string{true: "admin", false: "not admin"}[*p.IsAdmin])
 	}
 	return strings.Join(all, ", ")
 }
