@@ -12,6 +12,7 @@ import (
 	"tracker/blob"
 	"tracker/store/artifact"
 	"tracker/store/sqlite"
+	_ "tracker/store/wandb" // a migration calls one of its SQL functions
 )
 
 var ctx = context.Background()
