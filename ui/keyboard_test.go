@@ -20,7 +20,7 @@ const focused = `(() => {
 	window.walked.add(e);
 	const style = getComputedStyle(e);
 	const box = e.getBoundingClientRect();
-	const outlined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
+	const outlined = within || style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
 	const inside = box.width > 0 && box.height > 0 && box.right > 0 && box.bottom > 0 && box.left < innerWidth && box.top < innerHeight;
 	return [again ? 'again' : 'first', outlined ? '' : 'it has no outline', inside ? '' : 'it is out of sight', e.outerHTML.slice(0, 120)].join('|');
 })()`

@@ -116,6 +116,25 @@ func (a answer) fails(status int, code string) answer {
 	return a
 }
 
+// hides checks that the response to a user without rights is an error, or has nothing of a project that
+// the user can't find by its name.
+func (a answer) hides(secrets ...string) {
+	a.b.Helper()
+	switch a.status {
+	case http.StatusForbidden:
+		a.fails(403, "PERMISSION_DENIED")
+	case http.StatusNotFound:
+		a.fails(404, "RESOURCE_DOES_NOT_EXIST")
+	default:
+		a.wants(200)
+		for _, secret := range secrets {
+			if strings.Contains(a.body, secret) {
+				a.b.Errorf("%.500s: %q is in %s", a.what, secret, a.body)
+			}
+		}
+	}
+}
+
 // is checks that the response has status 200 and exactly this JSON.
 func (a answer) is(want string) {
 	a.b.Helper()

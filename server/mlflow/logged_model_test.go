@@ -207,6 +207,22 @@ func TestRightsToModels(t *testing.T) {
 	}
 	named := fields{"name": "fraud"}
 	version := fields{"name": "fraud", "version": "1", "stage": "Staging", "key": "k", "value": "v", "alias": "a", "new_name": "n", "source": "s3://b"}
+	// refused checks that the stranger finds no models by their names, and may not use others.
+	refused := func(method, path string, in any) {
+		t.Helper()
+		switch named := strings.HasPrefix(path, "registered-models/") || strings.HasPrefix(path, "model-versions/"); {
+		case path == "registered-models/create":
+			stranger.must(method, path, in) // in the stranger's project
+		case named && strings.HasSuffix(path, "search"):
+			if got := stranger.must(method, path, in); len(got) > 0 {
+				t.Errorf("%s finds %v", path, got)
+			}
+		case named:
+			stranger.fails(method, path, in, 404, "RESOURCE_DOES_NOT_EXIST")
+		default:
+			stranger.fails(method, path, in, 403, "PERMISSION_DENIED")
+		}
+	}
 	reads := []struct {
 		method, path string
 		in           any
@@ -222,7 +238,7 @@ func TestRightsToModels(t *testing.T) {
 	}
 	for _, c := range reads {
 		reader.must(c.method, c.path, c.in)
-		stranger.fails(c.method, c.path, c.in, 403, "PERMISSION_DENIED")
+		refused(c.method, c.path, c.in)
 		r.fails(c.method, c.path, c.in, 401, "UNAUTHENTICATED")
 	}
 	for _, c := range []struct {
@@ -252,6 +268,6 @@ func TestRightsToModels(t *testing.T) {
 		{"POST", "runs/outputs", fields{"run_id": run, "models": []any{fields{"model_id": model}}}},
 	} {
 		reader.fails(c.method, c.path, c.in, 403, "PERMISSION_DENIED")
-		stranger.fails(c.method, c.path, c.in, 403, "PERMISSION_DENIED")
+		refused(c.method, c.path, c.in)
 	}
 }

@@ -50,7 +50,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 		})
 	}
 	for table, n := range countRows(t, r.file) {
-		if n != before[table] {
+		if n != before[table] && table != "audit" {
 			t.Errorf("%d rows in %s, before %d", n, table, before[table])
 		}
 	}
@@ -125,7 +125,7 @@ func TestDeletingAModelKeepsWhatItPointsAt(t *testing.T) {
 	}
 	wantOK(t, r.Models.DeleteModel(ctx, domain.System, model))
 	for table, n := range countRows(t, r.file) {
-		if n != before[table] {
+		if n != before[table] && table != "audit" {
 			t.Errorf("%d rows in %s, before %d", n, table, before[table])
 		}
 	}
