@@ -185,11 +185,11 @@ func TestStartOnFullDisk(t *testing.T) {
 		startServer(t, dir, nil).stop()
 		runBinary(t, dir, nil, "", "check").must(t)
 	}
-	d := mountTight(t, 1<<20)
+	d := mountTight(t, 2<<20)
 	if d == nil {
 		return
 	}
-	writeFile(t, filepath.Join(d.dir, "used"), strings.Repeat("x", 3<<17))
+	writeFile(t, filepath.Join(d.dir, "used"), strings.Repeat("x", 3<<18))
 	d.limit(nil)
 	runBinary(t, d.dir, nil, "", serve...).refused(t, 1, filepath.Join(d.dir, "tracker.db"), "not enough disk space")
 	d.free(nil)
