@@ -90,7 +90,7 @@ func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	if !rest.Is(err, string(domain.CodeNotFound)) {
 		return err
 	}
-	p, err := s.client.Project(ctx, name)
+	p, err := s.client.OwnProject(ctx, name)
 	if errors.Is(err, rest.ErrNoProject) {
 		return nil
 	}

@@ -49,7 +49,22 @@ var ErrNoProject = errors.New("there is no project")
 
 // Project returns the project with exactly the given name, or ErrNoProject if there is none.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
-	found, _, err := list[Project](ctx, c, "/project", url.Values{"name": {name}}, page)
+	return c.projectNamed(ctx, name, url.Values{"name": {name}})
+}
+
+// OwnProject is Project for projects that the account owns or was given. A server of an earlier
+// version chooses among all projects that the account can read.
+func (c *Client) OwnProject(ctx context.Context, name string) (Project, error) {
+	p, err := c.projectNamed(ctx, name, url.Values{"name": {name}, "given": {"true"}})
+	var refusal *Error
+	if errors.As(err, &refusal) && refusal.Field == "given" {
+		return c.Project(ctx, name)
+	}
+	return p, err
+}
+
+func (c *Client) projectNamed(ctx context.Context, name string, query url.Values) (Project, error) {
+	found, _, err := list[Project](ctx, c, "/project", query, page)
 	if err != nil {
 		return Project{}, err
 	}
