@@ -30,6 +30,11 @@ type auditView struct {
 	First  string // query string of the first page, "" if this is the first page
 }
 
+// filtered reports whether the page can omit entries.
+func (v auditView) filtered() bool {
+	return v.Actor+v.Action+v.Kind+v.Record+v.Since+v.Until+v.First != ""
+}
+
 type auditRow struct {
 	audit.Entry
 	At     moment
