@@ -99,7 +99,8 @@ def test_the_address_of_the_dashboard_is_enough(server: Server) -> None:
         run.log({"a": 1})
     assert server.points(run.id, "a") == [(0, 1)]
     assert len(list(tracker.Api(address).projects())) == 1
-    done = subprocess.run([sys.executable, "-m", "tracker", "status", "--url", address], capture_output=True, text=True, timeout=180)
+    command = [sys.executable, "-m", "tracker", "status", "--url", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert "is not the address of the API" not in done.stdout + done.stderr
 
 
