@@ -334,14 +334,14 @@ print(json.dumps(found))
 def test_run_states(server, script):
     out = said(script, server, """
 for i in "ab":
-    with wandb.init(project="states", id=i):
+    with wandb.init(project="deleted-twice", id=i):
         pass
-run = api.run("default/states/a")
+run = api.run("default/deleted-twice/a")
 run.delete()
 run.delete()
-left = [r.id for r in api.runs("default/states")]
-if hasattr(api.run("default/states/b"), "stop"):
-    api.run("default/states/b").stop()
+left = [r.id for r in api.runs("default/deleted-twice")]
+if hasattr(api.run("default/deleted-twice/b"), "stop"):
+    api.run("default/deleted-twice/b").stop()
 print(json.dumps(left))
 """)
     assert out == ["b"]
