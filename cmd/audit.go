@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -93,22 +94,14 @@ func (a *app) audit(ctx context.Context, db *store.DB, o auditOptions) error {
 		return a.printJSON(all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(a.stdout, "There are no entries.")
+		fmt.Fprintln(a.stdout, "No entries were found.")
 		return nil
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DATE\tBY\tKEY\tADDRESS\tACTION\tKIND\tNAME\tDETAIL\tCOUNT")
 	for _, e := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clockTime(e.Date.Time()), orDash(e.By()), orDash(clip(e.Key, 20)), orDash(e.Address),
-			e.Action, orDash(string(e.Kind)), orDash(clip(e.Name, 40)), orDash(clip(e.Detail, 60)), count(e.Count))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clockTime(e.Date.Time()), cmp.Or(e.By(), "-"), cmp.Or(clip(e.Key, 20), "-"), cmp.Or(e.Address, "-"),
+			e.Action, cmp.Or(string(e.Kind), "-"), cmp.Or(clip(e.Name, 40), "-"), cmp.Or(clip(e.Detail, 60), "-"), count(e.Count))
 	}
 	return w.Flush()
-}
-
-// orDash returns s, or a dash if s is empty.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

@@ -94,7 +94,7 @@ func TestDeployedSettingsAndAlerts(t *testing.T) {
 	}
 	for _, name := range used {
 		if !strings.Contains(string(metrics), "\n"+name+" ") && !strings.Contains(string(metrics), "\n"+name+"{") {
-			t.Errorf("there is no metric %s", name)
+			t.Errorf("the metric %s is missing", name)
 		}
 	}
 }

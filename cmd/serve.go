@@ -141,7 +141,6 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	}
 	defer a.prepareArtifacts(ctx, db, log)()
 	defer runInBackground(ctx, backups)()
-	defer removeUpgradeCopies(ctx, cfg.DBFile, log)()
 	if cfg.LogDir != "" {
 		defer followInBackground(ctx, db, cfg.LogDir, log)()
 	}
@@ -151,41 +150,6 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 		defer cancel()
 	}
 	return servers.serve(ctx, log, stopTimeout)
-}
-
-const (
-	// upgradeCopyAge is the age at which the copy that an upgrade made of the database is removed.
-	upgradeCopyAge = 30 * 24 * time.Hour
-	// upgradeCopyEvery is the time between two searches for such copies.
-	upgradeCopyEvery = 24 * time.Hour
-)
-
-// removeUpgradeCopies removes old copies that upgrades made of the database at path, at once and then
-// once a day. The returned function ends this.
-func removeUpgradeCopies(ctx context.Context, path string, log *slog.Logger) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		tick := time.NewTicker(upgradeCopyEvery)
-		defer tick.Stop()
-		for ctx.Err() == nil {
-			removed, err := store.RemoveUpgradeCopies(path, time.Now().Add(-upgradeCopyAge))
-			for _, one := range removed {
-				log.Info("removed the copy that an upgrade made of the database", "copy", one)
-			}
-			if err != nil {
-				log.Warn("an old copy of the database could not be removed", "error", err)
-			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-			}
-		}
-	})
-	return func() {
-		cancel()
-		done.Wait()
-	}
 }
 
 // prepareArtifacts starts a background check of the artifact backends. It logs a warning for each

@@ -12,7 +12,7 @@ func (s *Server) audit(c *call) error {
 	if err != nil {
 		return err
 	}
-	text := func(name string) string { return c.query.Get(name) }
+	text := c.query.Get
 	q := audit.Query{Limit: page.Limit, Cursor: text("cursor"), Actor: text("actor"), Action: domain.Action(text("action")),
 		Kind: domain.AuditKind(text("kind")), Record: text("record")}
 	for name, to := range map[string]**scalar.Time{"since": &q.Since, "until": &q.Until} {

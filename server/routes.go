@@ -260,7 +260,9 @@ func New(o Options) (*Server, error) {
 // protect returns a handler that checks the origin and the host of requests to h, and logs them.
 func (s *Server) protect(h http.Handler, o Options, hosts *web.Hosts) (http.Handler, error) {
 	h, err := web.CrossOrigin(h, o.CORSOrigins, http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) { web.WriteError(w, r, crossOrigin(r)) }))
+		func(w http.ResponseWriter, r *http.Request) {
+			web.WriteError(w, r, web.CrossOriginError(r, crossOrigin))
+		}))
 	if err != nil {
 		return nil, err
 	}
@@ -296,14 +298,7 @@ func (s *Server) EndStreams() { s.events.Close() }
 
 var errNoRoute = domain.Errorf(domain.CodeNotFound, "There is no such path; /openapi.yaml lists all paths.")
 
-// crossOrigin returns the error for a write of a page of another origin.
-func crossOrigin(r *http.Request) error {
-	const text = "Pages of other origins can't write here; add the origin to SERVICE_CORS_ORIGINS to allow it."
-	if advice := web.OriginAdvice(r); advice != "" {
-		return domain.Errorf(web.CodeCrossOrigin, "%s", text+" "+advice)
-	}
-	return domain.Errorf(web.CodeCrossOrigin, text)
-}
+const crossOrigin = "Pages of other origins can't write here; add the origin to SERVICE_CORS_ORIGINS to allow it."
 
 func (s *Server) router() (http.Handler, error) {
 	// The default compression level takes three times as long, but its responses are only 20 %

@@ -134,6 +134,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		base.Kernel.Go(db.Trash.PurgeExpired)
 		base.Kernel.Go(db.Collections.ExpireVersions)
 		base.Kernel.Go(db.Audit.Maintain)
+		base.Kernel.Go(db.removeUpgradeCopies)
 	}
 	return db, nil
 }
@@ -197,8 +198,21 @@ func Restore(ctx context.Context, src, dst string, force bool, now time.Time) (a
 	return schema().Restore(ctx, src, dst, force, now)
 }
 
-// RemoveUpgradeCopies removes the copies of the database at path that migrations made before the
-// given time, and returns their paths.
-func RemoveUpgradeCopies(path string, before time.Time) ([]string, error) {
-	return sqlite.RemoveUpgradeCopies(path, before)
+const (
+	// upgradeCopyAge is the age at which the copy that an upgrade made of the database is removed.
+	upgradeCopyAge = 30 * 24 * time.Hour
+	// upgradeCopyPause is the time between two searches for such copies.
+	upgradeCopyPause = 24 * time.Hour
+)
+
+// removeUpgradeCopies removes old copies that upgrades made of the database, at once and then once a
+// day. It returns when the database closes.
+func (db *DB) removeUpgradeCopies(ctx context.Context) {
+	db.base.Repeat(ctx, upgradeCopyPause, "an old copy of the database could not be removed", func() error {
+		removed, err := sqlite.RemoveUpgradeCopies(db.Path(), time.Now().Add(-upgradeCopyAge))
+		for _, path := range removed {
+			db.base.Log.Info("removed the copy that an upgrade made of the database", "copy", path)
+		}
+		return err
+	})
 }

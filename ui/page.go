@@ -380,11 +380,4 @@ func (s *site) moment(t scalar.Time) moment {
 	}
 }
 
-// crossOrigin returns the error for a form of a page of another origin.
-func crossOrigin(r *http.Request) error {
-	const text = "The request came from a page of another site. Make the change on the dashboard itself."
-	if advice := web.OriginAdvice(r); advice != "" {
-		return domain.Errorf(web.CodeCrossOrigin, "%s", text+" "+advice)
-	}
-	return domain.Errorf(web.CodeCrossOrigin, text)
-}
+const crossOrigin = "The request came from a page of another site. Make the change on the dashboard itself."

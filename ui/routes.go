@@ -241,7 +241,7 @@ func New(o Options) (*Dashboard, error) {
 }
 
 func (s *site) router() (http.Handler, error) {
-	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, crossOrigin(r)) })
+	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, web.CrossOriginError(r, crossOrigin)) })
 	pack, err := gzhttp.NewWrapper()
 	if err != nil {
 		return nil, err
@@ -283,14 +283,14 @@ func (o *Options) policy() string {
 	return p
 }
 
-// secure sets the security headers of each response. It also sets the header Tracker-Api to the path
+// secure sets the security headers of each response. It also sets the header web.APIHeader to the path
 // of the API on this port. Clients that were given the address of the dashboard use this path.
 func secure(next http.Handler, policy, api string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Tracker-Api", api)
+		h.Set(web.APIHeader, api)
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store") // static files set a different value
 		next.ServeHTTP(w, r)

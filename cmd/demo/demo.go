@@ -252,7 +252,7 @@ func (w *writer) summarize(ctx context.Context, id string, r run) error {
 	if best == 0 {
 		return nil
 	}
-	text, _ := scalar.SummaryTextOf(fmt.Sprintf(`"ckpt-%d"`, best))
+	text := scalar.SummaryText(fmt.Sprint("ckpt-", best))
 	return w.db.Runs.LogIteration(ctx, w.actor, id, runs.IterationLog{Properties: []domain.Property{runs.TextProperty("best_checkpoint", text)}})
 }
 

@@ -19,6 +19,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"tracker/server/web"
 )
 
 // Status is the result of a check.
@@ -165,7 +167,7 @@ func (e *examiner) reach(ctx context.Context) bool {
 	}
 	e.api = base
 	below := ""
-	if path := a.header.Get("Tracker-Api"); path != "" {
+	if path := a.header.Get(web.APIHeader); path != "" {
 		e.dashboard, e.api = base, base+"/api"
 		if below = e.typed.Path + "/api"; path != below {
 			e.add("path", Failed, "set SERVICE_PUBLIC_URL="+base+" and restart the server",
@@ -253,7 +255,7 @@ func (e *examiner) pages(ctx context.Context) {
 	if err == nil && a.status == http.StatusSeeOther {
 		a, err = e.get(ctx, e.dashboard+"/login")
 	}
-	if err != nil || a.status != http.StatusOK || a.header.Get("Tracker-Api") == "" {
+	if err != nil || a.status != http.StatusOK || a.header.Get(web.APIHeader) == "" {
 		e.add(check, Failed, "let the proxy pass on requests for this path to the port of the dashboard",
 			"%s answers %s", e.dashboard, orError(a, err))
 		return
@@ -281,7 +283,7 @@ func (e *examiner) pages(ctx context.Context) {
 func (e *examiner) compression(ctx context.Context) {
 	const check = "compression"
 	if e.asset == "" {
-		e.add(check, Skipped, "", "there is no file to check it with")
+		e.add(check, Skipped, "", "no file was found to check it with")
 		return
 	}
 	a, err := e.do(ctx, "GET", e.asset, nil, http.Header{"Accept-Encoding": {"gzip"}}, 0)

@@ -74,7 +74,7 @@ func (e *examiner) stream(ctx context.Context) (path, why string) {
 			return "/experiment/" + experiments[0] + "/events", ""
 		}
 	}
-	return "", "there is no experiment whose events could be read"
+	return "", "no experiment was found, so no events can be read"
 }
 
 // bodies checks that large requests, requests without a length and resumable uploads reach the

@@ -11,6 +11,9 @@ import (
 // APIPath is the path of the API on the dashboard's port.
 const APIPath = "/api"
 
+// APIHeader is the header of the dashboard's responses with the path of the API on its port.
+const APIHeader = "Tracker-Api"
+
 // Site returns the addresses at which clients reach the API and the dashboard.
 type Site struct {
 	BasePath string // prefix of all paths; empty, or begins with a slash and does not end with a slash

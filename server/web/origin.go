@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"tracker/store/domain"
 )
 
 const (
@@ -56,10 +58,19 @@ func CrossOrigin(next http.Handler, trusted []string, deny http.Handler) (http.H
 	return p.Handler(next), nil
 }
 
-// OriginAdvice returns a sentence that explains a rejected write if it can come from a page of this
+// CrossOriginError returns the error for a write of a page of another origin. The message begins with
+// text.
+func CrossOriginError(r *http.Request, text string) error {
+	if advice := originAdvice(r); advice != "" {
+		text += " " + advice
+	}
+	return domain.Errorf(CodeCrossOrigin, "%s", text)
+}
+
+// originAdvice returns a sentence that explains a rejected write if it can come from a page of this
 // server: if the browser has sent no Sec-Fetch-Site, and a proxy can have replaced the Host header,
 // with which the origin is compared. Otherwise it returns "".
-func OriginAdvice(r *http.Request) string {
+func originAdvice(r *http.Request) string {
 	u, err := url.Parse(r.Header.Get("Origin"))
 	if err != nil || u.Host == "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		return ""

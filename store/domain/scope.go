@@ -3,9 +3,9 @@ package domain
 // ScopeKind is the kind of use to which an API key is limited.
 type ScopeKind string
 
-// The kinds of use. The zero value is no limit.
+// The kinds of use.
 const (
-	ScopeAll  ScopeKind = ""
+	ScopeAll  ScopeKind = ""     // no limit
 	ScopeRead ScopeKind = "read" // reading
 	ScopeLog  ScopeKind = "log"  // logging: adding records, and changing and reading the key's own runs
 )
@@ -35,20 +35,11 @@ func (s Scope) permits(want Right) bool {
 
 // limit returns a message that says what the API key of a permits.
 func (a Actor) limit() string {
-	text := "The API key is limited"
-	switch a.Scope.Only {
-	case ScopeRead:
-		text += " to reading"
-	case ScopeLog:
-		text += " to logging"
+	limits := map[ScopeKind]string{ScopeAll: "to one project", ScopeRead: "to reading", ScopeLog: "to logging"}[a.Scope.Only]
+	if a.Scope.Only != ScopeAll && a.Scope.ProjectID != "" {
+		limits += " in one project"
 	}
-	if a.Scope.ProjectID != "" {
-		text += " in one project"
-		if a.Scope.Only == ScopeAll {
-			text = "The API key is limited to one project"
-		}
-	}
-	return text + "; use another key for this."
+	return "The API key is limited " + limits + "; use another key for this."
 }
 
 // AllowRun is Allow for a right that concerns an iteration. An API key that is limited to logging
@@ -91,8 +82,8 @@ func (tx *Tx) Given(actor Actor, column string) (condition string, args []any, e
 
 // ProjectNamed returns the id of the project with the given id or, if there is none, of the project
 // with the given name that Given finds. If several projects have the name, ProjectNamed prefers
-// projects that actor owns, and then the oldest project. It returns NOT_FOUND if there is no such
-// project. It does not check rights in a project that is selected by its id.
+// projects that actor owns, and then the oldest project. It returns NOT_FOUND if no
+// project matches. It does not check rights in a project that is selected by its id.
 func (tx *Tx) ProjectNamed(actor Actor, id, name string) (found string, err error) {
 	given, args, err := tx.Given(actor, `project.id`)
 	if err != nil {

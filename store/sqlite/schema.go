@@ -157,5 +157,7 @@ func unusedName(name string) (string, error) {
 	return "", fileError(Exists, nil, "%s and %d numbered copies already exist; remove some of them", name, most-1)
 }
 
-// stamp formats t as in the file names of copies.
-func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
+// stampLayout is the layout of the times in the file names of copies.
+const stampLayout = "20060102T150405Z"
+
+func stamp(t time.Time) string { return t.UTC().Format(stampLayout) }

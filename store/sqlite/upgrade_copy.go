@@ -33,7 +33,7 @@ func RemoveUpgradeCopies(path string, before time.Time) (removed []string, err e
 		if found == nil {
 			continue
 		}
-		made, err := time.Parse("20060102T150405Z", found[1])
+		made, err := time.Parse(stampLayout, found[1])
 		if err != nil || !made.Before(before) {
 			continue
 		}

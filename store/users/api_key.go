@@ -136,7 +136,7 @@ func keyProject(tx *domain.Tx, userID, projectID string) error {
 		return err
 	}
 	if err != nil {
-		return domain.Invalid("project_id", "There is no project with this id that the account can read.")
+		return domain.Invalid("project_id", "The account can't read a project with this id.")
 	}
 	return nil
 }

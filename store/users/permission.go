@@ -142,10 +142,14 @@ func insertPermission(tx *domain.Tx, userID, projectID string, p PermissionPatch
 		return domain.Created{}, domain.Errorf(domain.CodeConflict,
 			"This user already has a permission on this project; change that one.")
 	}
-	if err == nil {
-		err = auditPermission(tx, domain.ActionGrant, id)
+	if err != nil {
+		return domain.Created{}, err
 	}
-	return domain.Created{ID: id}, err
+	made, err := permission(tx, id)
+	if err != nil {
+		return domain.Created{}, err
+	}
+	return domain.Created{ID: id}, auditPermission(tx, domain.ActionGrant, made)
 }
 
 // AddMember is CreateUserPermission for the user with the given name.
@@ -203,10 +207,7 @@ func (db *DB) UpdateUserPermission(ctx context.Context, actor domain.Actor, id s
 }
 
 func updatePermission(tx *domain.Tx, actor domain.Actor, id string, p PermissionPatch) error {
-	if err := allowPermission(tx, actor, id, p.Owner != nil && !*p.Owner); err != nil {
-		return err
-	}
-	before, err := permission(tx, id)
+	before, err := allowPermission(tx, actor, id, p.Owner != nil && !*p.Owner)
 	if err != nil {
 		return err
 	}
@@ -220,24 +221,22 @@ func updatePermission(tx *domain.Tx, actor domain.Actor, id string, p Permission
 	if err != nil {
 		return err
 	}
-	if after, err := permission(tx, id); err != nil || after == before {
+	after, err := permission(tx, id)
+	if err != nil || after == before {
 		return err
 	}
-	return auditPermission(tx, domain.ActionGrant, id)
+	return auditPermission(tx, domain.ActionGrant, after)
 }
 
+// permission returns the permission with the given id. The project must not be in the trash.
 func permission(tx *domain.Tx, id string) (p domain.Permission, err error) {
-	err = tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+`WHERE user_permission.id = ?`, id)
+	err = tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+`WHERE user_permission.id = ? AND `+permissionShown, id)
 	return p, domain.OrNotFound(err, "permission")
 }
 
 // auditPermission appends an event about a permission to the audit trail. The record is the project, and
 // the detail names the account and its rights.
-func auditPermission(tx *domain.Tx, action domain.Action, id string) error {
-	p, err := permission(tx, id)
-	if err != nil {
-		return err
-	}
+func auditPermission(tx *domain.Tx, action domain.Action, p domain.Permission) error {
 	detail := p.Username
 	if action == domain.ActionGrant {
 		var rights []string
@@ -254,44 +253,41 @@ func auditPermission(tx *domain.Tx, action domain.Action, id string) error {
 	return tx.Audit(domain.Event{Action: action, Kind: domain.AuditKind(domain.TrashedProject), ID: p.ProjectID, Name: p.ProjectName, Detail: detail})
 }
 
-// allowPermission checks that actor may change the permission with the given id. If disowns is set, it
-// returns CONFLICT for the permission of the last owner, except for an admin.
-func allowPermission(tx *domain.Tx, actor domain.Actor, id string, disowns bool) error {
-	var projectID string
-	var last bool
-	err := tx.Row(`SELECT project_id, owner AND NOT EXISTS (SELECT 1 FROM user_permission AS other
-			WHERE other.project_id = user_permission.project_id AND other.owner AND other.id <> user_permission.id)
-		FROM user_permission WHERE id = ? AND `+permissionShown, id).Scan(&projectID, &last)
-	if errors.Is(err, sql.ErrNoRows) {
-		if err := tx.Admin(actor); err != nil { // tell only admins that there is no permission with this id
-			return err
-		}
-		return domain.NotFound("permission")
-	}
+// allowPermission returns the permission with the given id, after checking that actor may change it. If
+// disowns is set, it returns CONFLICT for the permission of the last owner, except for an admin.
+func allowPermission(tx *domain.Tx, actor domain.Actor, id string, disowns bool) (p domain.Permission, err error) {
+	p, err = permission(tx, id)
 	if err != nil {
-		return err
+		if domain.AsError(err).Code == domain.CodeNotFound {
+			err = cmp.Or(tx.Admin(actor), err) // tell only admins that no permission has this id
+		}
+		return p, err
 	}
-	if err := tx.AllowShare(actor, projectID); err != nil {
-		return err
+	if err := tx.AllowShare(actor, p.ProjectID); err != nil || !disowns || !p.Owner {
+		return p, err
 	}
 	u, err := tx.User(actor)
-	if err == nil && disowns && last && !u.IsAdmin {
+	if err != nil || u.IsAdmin {
+		return p, err
+	}
+	others, err := tx.Has(`SELECT 1 FROM user_permission WHERE project_id = ? AND owner AND id <> ?`, p.ProjectID, id)
+	if err == nil && !others {
 		err = domain.Errorf(domain.CodeConflict, "The last owner of a project must stay; make another user an owner first.")
 	}
-	return err
+	return p, err
 }
 
 // DeleteUserPermission deletes a permission. The actor must be an owner of the project or an admin.
 // DeleteUserPermission returns CONFLICT if the actor is the last owner.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor domain.Actor, id string) error {
 	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
-		if err := allowPermission(tx, actor, id, true); err != nil {
+		p, err := allowPermission(tx, actor, id, true)
+		if err != nil {
 			return err
 		}
-		if err := auditPermission(tx, domain.ActionRevoke, id); err != nil {
+		if _, err := tx.Exec(`DELETE FROM user_permission WHERE id = ?`, id); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`DELETE FROM user_permission WHERE id = ?`, id)
-		return err
+		return auditPermission(tx, domain.ActionRevoke, p)
 	})
 }

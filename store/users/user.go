@@ -288,21 +288,18 @@ func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p U
 		if err := tx.Get(&before, `SELECT `+domain.UserColumns+` FROM user WHERE id = ?`, id); err != nil {
 			return domain.OrNotFound(err, "user")
 		}
-		n, err := tx.Exec(`UPDATE user SET
+		_, err := tx.Exec(`UPDATE user SET
 				first_name    = coalesce(?, first_name),
 				last_name     = coalesce(?, last_name),
 				password_hash = coalesce(?, password_hash),
 				password_changed = iif(? IS NULL, password_changed, ?),
 				is_admin      = coalesce(?, is_admin)
 			WHERE id = ?`, p.FirstName, p.LastName, hash, hash, tx.Now, p.IsAdmin, id)
-		if err := domain.ChangedOne(n, err, "user"); err != nil {
+		changes := p.changes(before)
+		if err != nil || changes == "" {
 			return err
 		}
-		changes := p.changes(before)
-		if changes == "" {
-			return nil
-		}
-		return auditUser(tx, domain.ActionUpdate, id, changes)
+		return tx.Audit(domain.Event{Action: domain.ActionUpdate, Kind: domain.AuditUser, ID: id, Name: before.Username, Detail: changes})
 	})
 }
 
@@ -321,15 +318,6 @@ func (p UserPatch) changes(before domain.User) string {
 	return strings.Join(all, ", ")
 }
 
-// auditUser appends an event about an account to the audit trail.
-func auditUser(tx *domain.Tx, action domain.Action, id, detail string) error {
-	e := domain.Event{Action: action, Kind: domain.AuditUser, ID: id, Detail: detail}
-	if err := tx.Row(`SELECT username FROM user WHERE id = ?`, id).Scan(&e.Name); err != nil {
-		return domain.OrNotFound(err, "user")
-	}
-	return tx.Audit(e)
-}
-
 // DeleteUser deletes an account and its permissions, but not the records that the user created.
 // The default user can't be deleted. The actor must be the user or an admin.
 func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) error {
@@ -340,7 +328,11 @@ func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) err
 		if err := notDefault(tx, id, "deleted"); err != nil {
 			return err
 		}
-		if err := auditUser(tx, domain.ActionDelete, id, ""); err != nil {
+		e := domain.Event{Action: domain.ActionDelete, Kind: domain.AuditUser, ID: id}
+		if err := tx.Row(`SELECT username FROM user WHERE id = ?`, id).Scan(&e.Name); err != nil {
+			return domain.OrNotFound(err, "user")
+		}
+		if err := tx.Audit(e); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM user WHERE id = ?`, id)
